@@ -100,7 +100,8 @@ impl Store {
             .hint("`aye doctor` looks for what is missing")
         };
         let parent = ObjectId::from_hex(base.as_bytes()).map_err(|error| missing(&error))?;
-        let commit = self.repository().repo().find_commit(parent).map_err(|error| missing(&error))?;
+        let commit =
+            self.repository().repo().find_commit(parent).map_err(|error| missing(&error))?;
         let tree = commit.tree().map_err(|error| missing(&error))?;
         let tree = Tree::from(tree.decode().map_err(|error| missing(&error))?);
         let mut leaves = leaves?;
@@ -112,7 +113,8 @@ impl Store {
             email: "aye@localhost".to_owned(),
             kind: ActorKind::Human,
         };
-        let commit = trees::commit(&mut batch, tree, &[parent], &nobody, at.timestamp(), &[], message)?;
+        let commit =
+            trees::commit(&mut batch, tree, &[parent], &nobody, at.timestamp(), &[], message)?;
         write::write_out(self, &mut batch)?;
         Ok(commit.to_string())
     }

@@ -52,7 +52,9 @@ pub(super) fn count(store: &Store, changes: &[ChangeRecord]) -> Counted {
         let Some(entry) = entry else { return Ok(None) };
         let id = ObjectId::from_hex(entry.id.as_bytes()).ok();
         // By its header: the blob may be of any size.
-        let Some((id, (_, size))) = id.and_then(|id| Some((id, header(store.repository().repo(), id).ok()?))) else {
+        let Some((id, (_, size))) =
+            id.and_then(|id| Some((id, header(store.repository().repo(), id).ok()?)))
+        else {
             is_whole = false;
             return Err(());
         };

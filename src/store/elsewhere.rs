@@ -93,7 +93,8 @@ impl Store {
                     }
                 }
             }
-            let is_it = |(_, _, after): &Step| after.as_ref().is_some_and(|after| after.id == entry.id);
+            let is_it =
+                |(_, _, after): &Step| after.as_ref().is_some_and(|after| after.id == entry.id);
             if steps.iter().any(is_it) || self.has_lines_of(view, &steps, but, &content) {
                 return Ok(true);
             }
@@ -143,7 +144,9 @@ impl Store {
         let Content { path, entry, bytes, .. } = *content;
         match bytes {
             Some(bytes) => Cow::Borrowed(bytes),
-            None if self.repository().has(&entry.id) => Cow::Owned(self.content_here(Some(&entry.id))),
+            None if self.repository().has(&entry.id) => {
+                Cow::Owned(self.content_here(Some(&entry.id)))
+            }
             // Of a proposal that is being made, the present file is not an object yet.
             None => Cow::Owned(self.present(path, entry).unwrap_or_default()),
         }

@@ -49,7 +49,8 @@ impl Tips {
         let mut add = |path: &Path| {
             let facts = Facts::of(path)?;
             tips.is_old &= facts.is_old(now);
-            writeln!(tips.all, "{} {}", path.strip_prefix(common_dir).ok()?.display(), facts.text()).ok()
+            writeln!(tips.all, "{} {}", path.strip_prefix(common_dir).ok()?.display(), facts.text())
+                .ok()
         };
         add(&common_dir.join("packed-refs"))?;
         let top = common_dir.join("refs/aye");
@@ -66,7 +67,8 @@ impl Tips {
             let mut inside = Vec::new();
             for entry in entries {
                 let entry = entry.ok()?;
-                let is_other = directory == top && OTHERS.iter().any(|name| entry.file_name() == *name);
+                let is_other =
+                    directory == top && OTHERS.iter().any(|name| entry.file_name() == *name);
                 if entry.file_type().ok()?.is_dir() && !is_other {
                     inside.push(entry.path());
                 }

@@ -144,7 +144,8 @@ impl Row {
     /// The row of `thread`, whose tips have the hash `key`.
     pub(super) fn of(store: &Store, thread: &Thread, key: String) -> Self {
         let proposal = fold(&thread.history);
-        let mut troubles: Vec<Trouble> = thread.aside.iter().map(|it| Trouble::of_ref(thread, it)).collect();
+        let mut troubles: Vec<Trouble> =
+            thread.aside.iter().map(|it| Trouble::of_ref(thread, it)).collect();
         if let Some(proposal) = &proposal {
             troubles.extend(proposal.skipped.iter().map(|it| Trouble::of_event(thread, it)));
         }
@@ -216,7 +217,8 @@ impl Row {
     /// Whether lines could not be counted because content was not here, and now is.
     fn can_be_counted(&self, store: &Store) -> bool {
         self.digest().is_some_and(|digest| {
-            let sides = || digest.files.iter().flat_map(|file| file.before.iter().chain(&file.after));
+            let sides =
+                || digest.files.iter().flat_map(|file| file.before.iter().chain(&file.after));
             digest.lines.is_none() && sides().all(|entry| store.repository().has(&entry.id))
         })
     }
@@ -232,8 +234,10 @@ impl Digest {
             after: change.after.clone(),
             lines: lines.filter(|lines| lines.len() <= MOST_RANGES),
         });
-        let earlier = proposal.revisions.iter().rev().skip(1).flat_map(|revision| &revision.changes);
-        let written = proposal.applies().chain(&proposal.undone).flat_map(|decision| &decision.written);
+        let earlier =
+            proposal.revisions.iter().rev().skip(1).flat_map(|revision| &revision.changes);
+        let written =
+            proposal.applies().chain(&proposal.undone).flat_map(|decision| &decision.written);
         let made = earlier
             .map(|change| (change.path.clone(), change.after.clone()))
             .chain(written.map(|file| (file.path.clone(), file.after.clone())));
@@ -247,7 +251,10 @@ impl Digest {
             },
             lines: counts::to_numbers(total),
             decided: proposal.decision().map(|decision| decision.at.timestamp_millis()),
-            staging: proposal.staging_id().filter(|_| proposal.subject == Subject::Memory).map(str::to_owned),
+            staging: proposal
+                .staging_id()
+                .filter(|_| proposal.subject == Subject::Memory)
+                .map(str::to_owned),
             on: current.on.clone(),
             files: files.collect(),
             made: made.collect(),
@@ -271,7 +278,8 @@ impl Summary {
         let current = proposal.current();
         let approvals = crate::proposal::document::approvals(proposal);
         let target = current.target.as_ref().and_then(|target| target.name.as_deref());
-        let checked = proposal.check().filter(|check| check.kind() != crate::proposal::ActorKind::Agent);
+        let checked =
+            proposal.check().filter(|check| check.kind() != crate::proposal::ActorKind::Agent);
         Self {
             id: ProposalId::from_event(&proposal.first_event),
             thread: thread.id.to_string(),
@@ -285,7 +293,11 @@ impl Summary {
             created_at: proposal.created_at,
             expires_at: proposal.expires_at,
             description: proposal.description.as_deref().map(capped),
-            path: current.changes.first().map(|change| change.path.display().to_string()).unwrap_or_default(),
+            path: current
+                .changes
+                .first()
+                .map(|change| change.path.display().to_string())
+                .unwrap_or_default(),
             files: current.changes.len(),
             lines: crate::changeset::hunks::Lines::NotHere,
             revisions: proposal.revisions.len(),
@@ -366,7 +378,8 @@ pub(super) fn note<'r>(store: &Store, rows: impl IntoIterator<Item = &'r Row>) {
 /// If the refs or a chunk of this clone cannot be read.
 pub(super) fn decided(store: &Store, threads: &Threads<'_>) -> Result<Vec<u8>> {
     let ledger = threads.ledger()?;
-    let present: BTreeSet<String> = ledger.chunks().iter().map(|chunk| chunk.id.to_string()).collect();
+    let present: BTreeSet<String> =
+        ledger.chunks().iter().map(|chunk| chunk.id.to_string()).collect();
     if present.is_empty() {
         return Ok(Vec::new());
     }
@@ -393,7 +406,8 @@ pub(super) fn decided(store: &Store, threads: &Threads<'_>) -> Result<Vec<u8>> {
         let mark = Row { thread, subject, chunk: name, ..Row::none() };
         known.insert(mark.thread.clone(), mark);
     }
-    let gone: BTreeSet<String> = threads.tombstones()?.iter().map(|(id, _)| id.to_string()).collect();
+    let gone: BTreeSet<String> =
+        threads.tombstones()?.iter().map(|(id, _)| id.to_string()).collect();
     known.retain(|id, _| !gone.contains(id));
     let all: Vec<Row> = known.into_values().collect();
     replace(store, DECIDED, &all);
@@ -423,9 +437,13 @@ fn marked(line: &[u8]) -> Option<&str> {
 }
 
 /// The rows that `bytes` have, one a line; of those with `word` in their line, where one is given.
-pub(super) fn rows_with<'b>(bytes: &'b [u8], word: Option<&str>) -> impl Iterator<Item = Row> + use<'b> {
+pub(super) fn rows_with<'b>(
+    bytes: &'b [u8],
+    word: Option<&str>,
+) -> impl Iterator<Item = Row> + use<'b> {
     let finder = word.map(|word| bstr::Finder::new(word).into_owned());
-    let lines = bytes.lines().filter(move |line| finder.as_ref().is_none_or(|it| it.find(line).is_some()));
+    let lines =
+        bytes.lines().filter(move |line| finder.as_ref().is_none_or(|it| it.find(line).is_some()));
     lines.filter_map(|line| serde_json::from_slice(line).ok())
 }
 
@@ -466,7 +484,8 @@ fn append(store: &Store, lines: &[Vec<u8>]) {
         return;
     }
     let write = || -> Option<()> {
-        let mut file = store.repository().make_private().ok()?.file(OPEN.into(), Access::Lock).ok()?;
+        let mut file =
+            store.repository().make_private().ok()?.file(OPEN.into(), Access::Lock).ok()?;
         let size = file.metadata().ok()?.len();
         let begin = if size == 0 { FORMAT } else { &[] };
         // In one write at the end: two readers that append at once lose no line of each other's.
@@ -478,7 +497,8 @@ fn append(store: &Store, lines: &[Vec<u8>]) {
 
 fn replace(store: &Store, name: &str, rows: &[Row]) {
     let bytes = [FORMAT, &contents(rows)].concat();
-    let _ = store.repository().make_private().and_then(|private| private.replace(name, &bytes, false));
+    let _ =
+        store.repository().make_private().and_then(|private| private.replace(name, &bytes, false));
 }
 
 impl Store {

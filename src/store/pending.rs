@@ -195,11 +195,9 @@ pub(super) fn remove_all<'i>(
 /// `busy`, `io_error`.
 pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
     match refs::target(store.repository(), &name(id))? {
-        Some(commit) if store.repository().repo().find_header(commit).is_ok() => refs::set(
-            store.repository(),
-            &format!("refs/aye/broken/pending/{id}"),
-            commit,
-        ),
+        Some(commit) if store.repository().repo().find_header(commit).is_ok() => {
+            refs::set(store.repository(), &format!("refs/aye/broken/pending/{id}"), commit)
+        }
         _ => Ok(()),
     }
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use chrono::{DateTime, Utc};
 
-use super::seen::{self, Above};
 use super::Store;
+use super::seen::{self, Above};
 use crate::changeset::{Changeset, Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::proposal::document::Document;

@@ -164,7 +164,8 @@ impl Filter {
             wanted.as_ref().is_none_or(|wanted| Some(wanted) == found)
         };
         let status = digest.status(now);
-        let marked = marked.as_deref().filter(|_| self.by_contract && digest.state == Verdict::Pending);
+        let marked =
+            marked.as_deref().filter(|_| self.by_contract && digest.state == Verdict::Pending);
         let has_status = |wanted: Status| match marked {
             Some(marked) => marked == wanted.as_str(),
             None => status == wanted,
@@ -202,7 +203,9 @@ impl Digest {
 }
 
 /// The rows of a question that have a proposal.
-fn digests<'r>(rows: impl IntoIterator<Item = &'r Row>) -> impl Iterator<Item = (&'r Row, &'r Digest)> {
+fn digests<'r>(
+    rows: impl IntoIterator<Item = &'r Row>,
+) -> impl Iterator<Item = (&'r Row, &'r Digest)> {
     rows.into_iter().filter_map(|row| Some((row, row.digest()?)))
 }
 
@@ -245,11 +248,13 @@ impl View<'_> {
             let short = &digest.summary.id;
             let at = ids.partition_point(|known| *known < (short.clone(), &*row.thread));
             let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
-            let beside: Vec<_> = beside.filter_map(|at| ids.get(at)).map(|(id, _)| id.to_string()).collect();
+            let beside: Vec<_> =
+                beside.filter_map(|at| ids.get(at)).map(|(id, _)| id.to_string()).collect();
             let short_text = short.to_string();
             let is_taken = beside.contains(&short_text);
             let shared = |other: &String| {
-                let same = other.bytes().zip(short_text.bytes()).take_while(|(a, b)| a == b).count();
+                let same =
+                    other.bytes().zip(short_text.bytes()).take_while(|(a, b)| a == b).count();
                 same.saturating_sub("prop_".len()) + 1
             };
             let id = if is_taken { ProposalId::long(&row.thread) } else { short.clone() };
@@ -326,7 +331,10 @@ impl View<'_> {
     ) -> Result<Option<ProposalId>> {
         let makes = |digest: &Digest| {
             digest.is_pending(now)
-                && digest.files.iter().any(|it| it.path == *path && it.after.as_ref() == Some(entry))
+                && digest
+                    .files
+                    .iter()
+                    .any(|it| it.path == *path && it.after.as_ref() == Some(entry))
         };
         let mut found = self.listed(now, makes)?;
         found.retain(|summary| !id.is_of(&summary.thread));
@@ -361,7 +369,8 @@ impl View<'_> {
     /// As [`View::proposals`].
     pub fn last_applied(&self, most: usize) -> Result<Option<DateTime<Utc>>> {
         let of = |digest: &Digest| {
-            (digest.state == Verdict::Applied).then_some((digest.summary.created_at, digest.decided))
+            (digest.state == Verdict::Applied)
+                .then_some((digest.summary.created_at, digest.decided))
         };
         let mut found: Vec<_> = digests(self.open()?).filter_map(|(_, it)| of(it)).collect();
         if found.len() < most {
@@ -386,7 +395,8 @@ impl View<'_> {
             let at = it.decided.or_else(|| (!it.is_pending(now)).then(ran_out))?;
             Some((at, it.summary.created_at, it.summary.id.clone(), row.thread.clone()))
         };
-        let mut found: Vec<_> = digests(self.open()?.iter().chain(&decided)).filter_map(of).collect();
+        let mut found: Vec<_> =
+            digests(self.open()?.iter().chain(&decided)).filter_map(of).collect();
         found.sort_unstable_by(|a, b| b.cmp(a));
         Ok(found.into_iter().take(most).map(|(_, _, id, _)| id).collect())
     }
@@ -443,8 +453,9 @@ impl View<'_> {
         mut each: impl FnMut(&RepoPath, &ProposalId, [Option<&Entry>; 2]),
     ) -> Result<()> {
         let open = digests(self.open()?).filter(|(_, digest)| digest.state == Verdict::Pending);
-        let mut files: Vec<_> =
-            open.flat_map(|(_, it)| it.files.iter().map(move |file| (file, &it.summary.id))).collect();
+        let mut files: Vec<_> = open
+            .flat_map(|(_, it)| it.files.iter().map(move |file| (file, &it.summary.id)))
+            .collect();
         files.sort_by_key(|(file, id)| (&file.path, *id));
         for (file, id) in files {
             each(&file.path, id, [file.before.as_ref(), file.after.as_ref()]);
@@ -489,7 +500,8 @@ impl View<'_> {
             let Some(on) = &upper.on else { continue };
             let lower = pending.iter().find(|it| on.proposal.is_of(&it.summary.thread));
             // A proposal that stands on itself, as somebody else's event may say, stands on nothing.
-            if let Some(lower) = lower.filter(|lower| lower.summary.thread != upper.summary.thread) {
+            if let Some(lower) = lower.filter(|lower| lower.summary.thread != upper.summary.thread)
+            {
                 let is_revised = lower.summary.revision != on.revision;
                 let id = lower.summary.id.clone();
                 recorded.insert(upper.summary.id.clone(), Lower { id, is_revised });
@@ -529,9 +541,9 @@ impl View<'_> {
         let Ok(open) = self.open() else { return };
         let mut rows = Vec::new();
         for (revision, marks) in marks {
-            let found = open.iter().find(|row| {
-                row.digest().is_some_and(|digest| digest.summary.revision == revision)
-            });
+            let found = open
+                .iter()
+                .find(|row| row.digest().is_some_and(|digest| digest.summary.revision == revision));
             let mut row = found.cloned();
             if let Some(digest) = row.as_mut().and_then(Row::digest_mut) {
                 digest.marks = Some((basis.to_owned(), marks));
@@ -548,8 +560,11 @@ fn opened(pending: &[&Digest]) -> Vec<Open> {
     for file in pending.iter().flat_map(|digest| &digest.files) {
         *count.entry(&file.path).or_default() += 1;
     }
-    let mut shared: Vec<(usize, &RepoPath)> =
-        count.into_iter().filter(|(_, count)| *count > 1).map(|(path, count)| (count, path)).collect();
+    let mut shared: Vec<(usize, &RepoPath)> = count
+        .into_iter()
+        .filter(|(_, count)| *count > 1)
+        .map(|(path, count)| (count, path))
+        .collect();
     shared.sort_unstable();
     let mut sum = 0;
     let within = |(count, path): (usize, _)| {
@@ -578,7 +593,8 @@ fn opened(pending: &[&Digest]) -> Vec<Open> {
             continue;
         }
         let earlier = digest.made.iter();
-        let earlier = earlier.filter_map(|(path, made)| Some((path.display().to_string(), made.clone()?)));
+        let earlier =
+            earlier.filter_map(|(path, made)| Some((path.display().to_string(), made.clone()?)));
         open.push(Open { id: digest.summary.id.clone(), touches, earlier: earlier.collect() });
     }
     open
@@ -609,7 +625,8 @@ impl View<'_> {
                 Ok(if same > 1 { long(one) } else { short })
             }
             [] => {
-                let purged = self.purged()?.into_iter().map(|record| ProposalId::long(&record.thread));
+                let purged =
+                    self.purged()?.into_iter().map(|record| ProposalId::long(&record.thread));
                 let mut purged = purged.filter(|id| id.to_string().starts_with(&prefix));
                 match (purged.next(), purged.next()) {
                     (Some(only), None) => Ok(only),
@@ -651,10 +668,14 @@ impl View<'_> {
             [] => Ok(None),
             [(_, id)] => Ok(Some(id.clone())),
             several => {
-                let named: Vec<String> =
-                    several.iter().take(6).map(|(staging, id)| format!("{staging} ({id})")).collect();
+                let named: Vec<String> = several
+                    .iter()
+                    .take(6)
+                    .map(|(staging, id)| format!("{staging} ({id})"))
+                    .collect();
                 let ids: Vec<String> = several.iter().map(|(_, id)| id.to_string()).collect();
-                let message = format!("'{text}' names several memory proposals: {}", named.join(", "));
+                let message =
+                    format!("'{text}' names several memory proposals: {}", named.join(", "));
                 Err(Error::new(&codes::AMBIGUOUS_ID, message)
                     .with("candidates", ids)
                     .hint("give more of it, or the proposal's own id (prop_…)"))
@@ -669,10 +690,17 @@ impl View<'_> {
     pub fn staging(&self, prefix: &str) -> Result<Vec<(String, ProposalId)>> {
         let decided: Vec<Row> = self.decided(Some(&format!("\"staging\":\"{prefix}")))?.collect();
         let mut found: Vec<_> = digests(self.open()?.iter().chain(&decided))
-            .filter_map(|(_, it)| Some((it, it.staging.as_ref().filter(|id| id.starts_with(prefix))?)))
+            .filter_map(|(_, it)| {
+                Some((it, it.staging.as_ref().filter(|id| id.starts_with(prefix))?))
+            })
             .collect();
-        found.sort_by_key(|(it, _)| std::cmp::Reverse((it.summary.created_at, it.summary.id.clone())));
-        Ok(found.into_iter().map(|(it, staging)| (staging.clone(), it.summary.id.clone())).collect())
+        found.sort_by_key(|(it, _)| {
+            std::cmp::Reverse((it.summary.created_at, it.summary.id.clone()))
+        });
+        Ok(found
+            .into_iter()
+            .map(|(it, staging)| (staging.clone(), it.summary.id.clone()))
+            .collect())
     }
 
     /// [`View::resolve`] and [`View::proposal`] in one. `ID@REV` also holds the current revision to
@@ -794,7 +822,9 @@ impl View<'_> {
         for row in self.open()?.iter().chain(&decided) {
             let is_patch = matches!(row.subject, About::Patch(_));
             let Ok(id) = ObjectId::from_hex(row.thread.as_bytes()) else { continue };
-            let Some(thread) = is_patch.then(|| self.thread_of(&id).ok()).flatten() else { continue };
+            let Some(thread) = is_patch.then(|| self.thread_of(&id).ok()).flatten() else {
+                continue;
+            };
             let Some(stamped) = thread.history.first().cloned() else { continue };
             let undone = undone_patch(&thread.history).cloned();
             found.push(Patched { id: ProposalId::from_event(&row.thread), stamped, undone });
@@ -892,7 +922,8 @@ impl LogPages<'_> {
             };
             let Some(last) = events.last() else { continue };
             let time = last.event.time.timestamp_millis();
-            let is_next = time == head.time || self.heads.peek().is_none_or(|next| next.time <= time);
+            let is_next =
+                time == head.time || self.heads.peek().is_none_or(|next| next.time <= time);
             let stamped = if is_next { events.pop() } else { None };
             head.time = events.last().map_or(i64::MIN, |last| last.event.time.timestamp_millis());
             let id = ProposalId::from_event(&head.id.to_string());

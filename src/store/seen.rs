@@ -10,8 +10,8 @@ use std::path::Path;
 
 use chrono::{DateTime, Utc};
 
-pub use super::facts::Above;
 use super::Store;
+pub use super::facts::Above;
 use crate::private::Directory;
 
 /// What was found of refs and projections.

@@ -7,8 +7,8 @@ use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath};
 use crate::git::Git;
 use crate::proposal::authority::{Request, authorise};
 use crate::proposal::event::{
-    BlobRef, Comment, Effect, Evidence, FileOutcome, InputForm, Note, RevisionReason, Subject, Verdict,
-    Written,
+    BlobRef, Comment, Effect, Evidence, FileOutcome, InputForm, Note, RevisionReason, Subject,
+    Verdict, Written,
 };
 use crate::proposal::manifest::{ApprovedAs, Blob, Manifest, Record, Residue};
 use crate::proposal::rules::{Permits, Verb};
@@ -25,7 +25,9 @@ fn fixture() -> Fixture {
     let directory = tempfile::tempdir().unwrap();
     let git = |args: &[&str]| Git::new(directory.path()).fresh().args(args).text().unwrap();
     git(&["init", "-q", "-b", "main"]);
-    for (key, value) in [("user.name", "Ada"), ("user.email", "ada@example.com"), ("core.fsync", "none")] {
+    for (key, value) in
+        [("user.name", "Ada"), ("user.email", "ada@example.com"), ("core.fsync", "none")]
+    {
         git(&["config", key, value]);
     }
     std::fs::write(directory.path().join("a.txt"), "one\n").unwrap();
@@ -206,7 +208,12 @@ fn a_revision_and_its_decision_are_one_move_of_the_ref() {
     let applied = view.proposal(&proposal.id).unwrap();
     assert_eq!((applied.revisions.len(), applied.skipped.len()), (2, 0));
     assert!(matches!(applied.state, State::Applied(_)));
-    let kinds: Vec<String> = view.log(None, None).unwrap().iter().map(|it| it.stamped.event.data.kind().to_owned()).collect();
+    let kinds: Vec<String> = view
+        .log(None, None)
+        .unwrap()
+        .iter()
+        .map(|it| it.stamped.event.data.kind().to_owned())
+        .collect();
     assert_eq!(kinds, ["apply", "revise", "propose"]);
     assert_eq!(view.log(None, Some(1)).unwrap().len(), 1);
 }
@@ -246,7 +253,9 @@ fn plans_and_patches_are_threads_of_their_own() {
     let Fixture { directory: _directory, store } = fixture();
     let plan = |text: &str| serde_json::json!({ "branch": "main", "plan": [{ "step": text, "status": "pending" }] });
     for (second, text) in [(0, "first"), (1, "second")] {
-        store.write(&agent(), at(second), |writer| writer.note(None, Note::Plan(plan(text)))).unwrap();
+        store
+            .write(&agent(), at(second), |writer| writer.note(None, Note::Plan(plan(text))))
+            .unwrap();
     }
     let view = store.view().unwrap();
     let tip = view.plan_tip("main").unwrap().unwrap();
@@ -325,7 +334,13 @@ fn a_hostile_memo_is_dropped() {
     let proposal = propose(&store, 0, "two\n");
     let path = directory.path().join(".git/aye/open");
     let good = std::fs::read(&path).unwrap();
-    let garbage: [&[u8]; 5] = [b"", b"aye memo 0\n{}\n", b"aye memo 1\n{}\n\xff\n[[[\n", b"aye memo 1\n", &good[..good.len() / 2]];
+    let garbage: [&[u8]; 5] = [
+        b"",
+        b"aye memo 0\n{}\n",
+        b"aye memo 1\n{}\n\xff\n[[[\n",
+        b"aye memo 1\n",
+        &good[..good.len() / 2],
+    ];
     for bytes in garbage {
         std::fs::write(&path, bytes).unwrap();
         let ids = store.view().unwrap().ids_of(&Filter::pending(), at(1)).unwrap();
@@ -342,7 +357,10 @@ fn pending_refs_and_projections_follow_and_expire() {
     let proposal = propose(&store, 0, "two\n");
     let is_projected = || {
         let dir = directory.path().join(".agent-memory/proposals").join(proposal.id.as_str());
-        (dir.join("change.patch").exists(), pending::targets(&store).unwrap().contains_key(&proposal.id))
+        (
+            dir.join("change.patch").exists(),
+            pending::targets(&store).unwrap().contains_key(&proposal.id),
+        )
     };
     assert_eq!(is_projected(), (true, true));
     let view = store.view().unwrap();
@@ -368,10 +386,19 @@ fn long_lists_are_blobs_of_their_own() {
         FileChange { path, before: None, after: Some(file), origin: None, snippets: Vec::new() }
     });
     let changeset = Changeset::new(files.collect()).unwrap();
-    let proposal =
-        store.propose(&agent(), at(0), NewProposal { changeset, ..new("") }).unwrap().0;
+    let proposal = store.propose(&agent(), at(0), NewProposal { changeset, ..new("") }).unwrap().0;
     assert_eq!(proposal.current().changes.len(), 600);
-    let blob: Option<BlobRef> = store.view().unwrap().thread(&proposal.id).unwrap().history.first().unwrap().event.list().cloned();
+    let blob: Option<BlobRef> = store
+        .view()
+        .unwrap()
+        .thread(&proposal.id)
+        .unwrap()
+        .history
+        .first()
+        .unwrap()
+        .event
+        .list()
+        .cloned();
     assert!(blob.is_some());
 }
 

@@ -93,7 +93,9 @@ pub(super) fn commit(
     for (name, value) in headers {
         bytes.extend([name.as_bytes(), b" ", value, b"\n"].concat());
     }
-    bytes.extend([b"\n", message.replace('\0', "").trim_end_matches('\n').as_bytes(), b"\n"].concat());
+    bytes.extend(
+        [b"\n", message.replace('\0', "").trim_end_matches('\n').as_bytes(), b"\n"].concat(),
+    );
     batch.add(gix::objs::Kind::Commit, &bytes)
 }
 

@@ -31,7 +31,10 @@ pub struct Trouble {
 impl Trouble {
     /// That a ref of `thread` is set aside.
     pub(super) fn of_ref(thread: &Thread, aside: &SetAside) -> Self {
-        Self { proposal: Some(ProposalId::from_event(&thread.id.to_string())), ..Self::of_chunk(aside) }
+        Self {
+            proposal: Some(ProposalId::from_event(&thread.id.to_string())),
+            ..Self::of_chunk(aside)
+        }
     }
 
     /// That a chunk of the ledger is set aside.

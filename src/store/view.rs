@@ -134,12 +134,17 @@ impl<'s> View<'s> {
     }
 
     /// The rows of the threads that only the ledger has; of those with `word` in their line, where one is given.
-    pub(super) fn decided(&self, word: Option<&str>) -> Result<impl Iterator<Item = Row> + use<'_>> {
+    pub(super) fn decided(
+        &self,
+        word: Option<&str>,
+    ) -> Result<impl Iterator<Item = Row> + use<'_>> {
         if self.decided.get().is_none() {
             let _ = self.decided.set(memo::decided(self.store, &self.threads)?);
         }
         let open: std::collections::HashSet<&str> = match self.decided.get() {
-            Some(bytes) if !bytes.is_empty() => self.open()?.iter().map(|row| &*row.thread).collect(),
+            Some(bytes) if !bytes.is_empty() => {
+                self.open()?.iter().map(|row| &*row.thread).collect()
+            }
             _ => std::collections::HashSet::new(),
         };
         let bytes = self.decided.get().map_or(&[][..], Vec::as_slice);
@@ -175,9 +180,11 @@ impl<'s> View<'s> {
     fn missing(&self, id: &ProposalId) -> Error {
         match self.purge_of(id) {
             Ok(Some(record)) => record.error(),
-            Ok(None) => Error::new(&proposal_codes::PROPOSAL_NOT_FOUND, format!("no proposal '{id}'"))
-                .with("proposal_id", id.to_string())
-                .hint("`aye list --status all` shows all"),
+            Ok(None) => {
+                Error::new(&proposal_codes::PROPOSAL_NOT_FOUND, format!("no proposal '{id}'"))
+                    .with("proposal_id", id.to_string())
+                    .hint("`aye list --status all` shows all")
+            }
             Err(error) => error,
         }
     }
@@ -199,7 +206,8 @@ impl<'s> View<'s> {
             return Ok(Rc::clone(thread));
         }
         let thread = Rc::new(self.threads.read(id)?);
-        let aside: Vec<Trouble> = thread.aside.iter().map(|it| Trouble::of_ref(&thread, it)).collect();
+        let aside: Vec<Trouble> =
+            thread.aside.iter().map(|it| Trouble::of_ref(&thread, it)).collect();
         self.store.notices.add(&aside);
         let mut read = self.read.borrow_mut();
         if read.len() >= MOST_KEPT {

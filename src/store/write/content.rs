@@ -10,9 +10,9 @@ use crate::proposal::codes::WRONG_TOOL;
 use crate::proposal::event::{
     Incomplete, InputForm, On, Propose, Revise, RevisionReason, Subject, digest,
 };
-use crate::proposal::statement::Target;
 use crate::proposal::order::History;
 use crate::proposal::rules::Verb;
+use crate::proposal::statement::Target;
 use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, Stamped, fold};
 use crate::store::{Content, Space, codes};
 
@@ -159,7 +159,8 @@ impl Writer<'_> {
         changes: Vec<ChangeRecord>,
     ) -> Result<Stamped> {
         let task = new.related_task_id.as_deref();
-        let branch = task.filter(|task| task.starts_with("plan:")).map(|_| self.store.repository().branch());
+        let branch =
+            task.filter(|task| task.starts_with("plan:")).map(|_| self.store.repository().branch());
         let propose = Propose {
             branch,
             description: new.description,

@@ -168,7 +168,8 @@ impl Writer<'_> {
         if let Some(policy) = &new.policy {
             leaves.push(file("policy", object_id(&policy.id)?));
         }
-        (statement.effect, statement.target, statement.policy) = (new.effect, new.target, new.policy);
+        (statement.effect, statement.target, statement.policy) =
+            (new.effect, new.target, new.policy);
         (statement.repository, statement.group) = (new.repository, new.group);
         (statement.lines, statement.shown) = (new.lines, new.shown);
         let reason = statement.set_reason(new.reason);
@@ -212,7 +213,10 @@ impl Writer<'_> {
 fn ends(chain: &Chain, new: &NewDecision<'_>, statement: &Statement) -> Vec<String> {
     let may_end =
         matches!(new.verdict, Verdict::Apply | Verdict::Reject | Verdict::Withdraw | Verdict::Undo);
-    if !may_end || new.is_mark() && statement.evidence == Evidence::Tool || statement.actor.kind == ActorKind::Agent {
+    if !may_end
+        || new.is_mark() && statement.evidence == Evidence::Tool
+        || statement.actor.kind == ActorKind::Agent
+    {
         return Vec::new();
     }
     let proposal = chain.proposal();

@@ -5,11 +5,11 @@ use gix::ObjectId;
 use gix::objs::{Kind, Tree};
 
 use super::{Chain, Writer, object_id};
+use crate::changeset::RepoPath;
 use crate::error::{Error, Result, codes as error_codes};
 use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
 use crate::proposal::event::{BlobRef, Papers};
 use crate::proposal::{ActorKind, Data, Entry, Event, Stamped};
-use crate::changeset::RepoPath;
 use crate::store::Space;
 use crate::store::trees::{self, Leaf};
 
@@ -43,7 +43,8 @@ impl Writer<'_> {
     ) -> Result<Stamped> {
         self.chain(id)?;
         let chain = self.chains.remove(id).ok_or_else(|| Error::bug("a thread is gone"))?;
-        let (papers, leaves) = papers.map_or((None, Vec::new()), |(papers, leaves)| (Some(papers), leaves));
+        let (papers, leaves) =
+            papers.map_or((None, Vec::new()), |(papers, leaves)| (Some(papers), leaves));
         let composed = self.compose(&chain, data, papers, leaves);
         self.chains.insert(*id, chain);
         let (commit, stamped) = composed?;
@@ -104,7 +105,9 @@ impl Writer<'_> {
         }
         let tree = match &leaves[..] {
             [] => self.batch.add_tree(&Tree::empty())?,
-            leaves => trees::edit(store.repository().repo(), &mut self.batch, Tree::empty(), leaves)?,
+            leaves => {
+                trees::edit(store.repository().repo(), &mut self.batch, Tree::empty(), leaves)?
+            }
         };
         let line = short.to_line()?;
         let mut headers: Vec<(&str, Vec<u8>)> = vec![("aye-event", line.clone())];
@@ -156,7 +159,8 @@ fn message(chain: &Chain, event: &Event) -> String {
     let title = match &first.data {
         Data::Propose(propose) => {
             let line = propose.description.as_deref().and_then(|text| text.lines().next());
-            let path = || first.data.changes().first().map(|change| change.path.display().to_string());
+            let path =
+                || first.data.changes().first().map(|change| change.path.display().to_string());
             line.filter(|line| !line.trim().is_empty()).map(str::to_owned).or_else(path)
         }
         Data::Plan(plan) => plan.get("branch").and_then(|it| it.as_str()).map(str::to_owned),
@@ -164,5 +168,7 @@ fn message(chain: &Chain, event: &Event) -> String {
         _ => None,
     };
     let title: String = title.unwrap_or_default().trim().chars().take(MOST_OF_A_TITLE).collect();
-    crate::text::one_line(&format!("{}: {title}", event.data.kind())).trim_end_matches([':', ' ']).to_owned()
+    crate::text::one_line(&format!("{}: {title}", event.data.kind()))
+        .trim_end_matches([':', ' '])
+        .to_owned()
 }

@@ -257,7 +257,10 @@ impl<'store> Writer<'store> {
         let whole = self.whole(id)?;
         let thread = self.view.thread_of(&whole)?;
         let is_here = |tip: &ObjectId| thread.history.at(&tip.to_string()).is_some();
-        if thread.own != shown.own || !shown.all.iter().all(is_here) || self.chains.contains_key(&whole) {
+        if thread.own != shown.own
+            || !shown.all.iter().all(is_here)
+            || self.chains.contains_key(&whole)
+        {
             let why = format!("{id} is not as it was shown: this clone has added something to it");
             return Err(Error::new(&crate::proposal::codes::CHANGED_SINCE_SHOWN, why)
                 .with("proposal_id", id.as_str())
@@ -333,11 +336,13 @@ impl<'store> Writer<'store> {
                 self.append(&id, data, None)
             }
             (None, Data::Plan(plan)) => {
-                let branch = plan.get("branch").and_then(|branch| branch.as_str()).unwrap_or_default();
+                let branch =
+                    plan.get("branch").and_then(|branch| branch.as_str()).unwrap_or_default();
                 let known = self.view.plan_of(branch)?.map(|(id, _)| id);
                 let has_room = |id: &ObjectId| {
                     self.view.thread_of(id).is_ok_and(|thread| {
-                        thread.history.events().len() < MOST_OF_A_PLAN && thread.space == Space::Shared
+                        thread.history.events().len() < MOST_OF_A_PLAN
+                            && thread.space == Space::Shared
                     })
                 };
                 match known.filter(has_room) {
@@ -437,7 +442,8 @@ impl<'store> Writer<'store> {
     fn move_refs(&mut self) -> Result<()> {
         self.flush_objects()?;
         let durable = self.store.repository().settings()?.durable;
-        let mut ahead: Vec<ObjectId> = self.chains.iter().filter(|(_, it)| it.is_ahead).map(|(id, _)| *id).collect();
+        let mut ahead: Vec<ObjectId> =
+            self.chains.iter().filter(|(_, it)| it.is_ahead).map(|(id, _)| *id).collect();
         ahead.sort_by_key(|id| self.chains.get(id).is_none_or(|chain| !chain.is_new));
         let (mut moved, mut result) = (Vec::new(), Ok(()));
         for id in ahead {
@@ -481,7 +487,8 @@ fn blob(batch: &mut Batch<'_>, file: &File) -> Result<Entry> {
 /// # Errors
 /// `internal_error` if it is none.
 fn object_id(hex: &str) -> Result<ObjectId> {
-    ObjectId::from_hex(hex.as_bytes()).map_err(|_| Error::bug(format!("'{hex}' is not an object id")))
+    ObjectId::from_hex(hex.as_bytes())
+        .map_err(|_| Error::bug(format!("'{hex}' is not an object id")))
 }
 
 /// Writes the objects of `batch`, as durably as the settings have it.
