@@ -1,7 +1,7 @@
 //! What each fuzz target does with its bytes. A target is a function here, a file of three lines
 //! in `fuzz_targets/`, a `[[bin]]` in `Cargo.toml`, and a line in `tests/it/fuzz_targets.rs`.
 
-/// An event as it lies in a lane: read or refused; what was read is written again and read to the
+/// An event as its commit has it: read or refused; what was read is written again and read to the
 /// same event, and the fold of it with itself never panics.
 pub fn event(bytes: &[u8]) {
     use aye::proposal::{Data, Event};

@@ -1,45 +1,32 @@
-//! Repositories with a long history of proposals, put together by `git fast-import`.
+//! Repositories with many proposals, open and decided. What the program records of one proposal is the
+//! template of them all; their objects are written as one pack.
 
-use std::io::{BufRead as _, BufReader, BufWriter, Write};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 
-use aye::changeset::RepoPath;
-use aye::proposal::event::{InputForm, Propose, Subject, timestamp};
-use aye::proposal::{Actor, ActorKind, ChangeRecord, Data, Entry, Event, ProposalId, Stamped};
-use chrono::{DateTime, Duration, Utc};
-
-use super::decision::Decision;
+use flate2::{Compression, write::ZlibEncoder};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 /// Files of the work tree, and lines of each.
 const FILES: usize = 1_000;
 const LINES: usize = 60;
 
-/// The lane of the clone itself.
-const OWN: &str = "00000000000000aa";
-
 /// How much has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Proposals in all; every tenth is about memory, unless it is pending.
-    pub proposals: usize,
-    /// How many of them, the newest, are pending; the others are applied and rejected in turn.
-    pub pending: usize,
-    /// Lanes that they are spread over. One is the clone's own, the others are of `origin`.
-    pub lanes: usize,
+    /// Pending proposals.
+    pub open: usize,
+    /// Rejected ones, in the ledger.
+    pub decided: usize,
 }
 
 /// A repository of a shape.
 pub struct History {
     directory: tempfile::TempDir,
-    /// The ids of the pending proposals of its own lane, oldest first.
+    /// The ids of the pending proposals, oldest first.
     pub pending: Vec<String>,
-}
-
-/// One proposal on its way into a lane.
-struct Planned {
-    number: usize,
-    lane: usize,
 }
 
 impl History {
@@ -48,8 +35,7 @@ impl History {
         self.directory.path()
     }
 
-    /// Imports a history of `shape`: everything is packed, as after `git gc`. `aye` starts the
-    /// memory store.
+    /// Makes a repository of `shape`: everything is packed, as after `git gc`.
     pub fn new(aye: &str, shape: Shape) -> Self {
         let directory =
             tempfile::Builder::new().prefix("aye-growth-").tempdir().expect("a directory");
@@ -58,39 +44,30 @@ impl History {
         git(root, &["config", "user.name", "Bench"]);
         git(root, &["config", "user.email", "bench@example.com"]);
         git(root, &["config", "gc.auto", "0"]);
-        let mut child = Command::new("git")
-            .args(["fast-import", "--quiet", "--force"])
-            .current_dir(root)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("git fast-import");
-        let mut import = Import {
-            commands: BufWriter::new(child.stdin.take().expect("a pipe")),
-            answers: BufReader::new(child.stdout.take().expect("a pipe")),
-        };
-        import.files();
-        let mut pending = Vec::new();
-        // One lane after the other: fast-import keeps few branches in memory.
-        for lane in 0..shape.lanes.max(1) {
-            let own = import.lane(shape, lane);
-            if lane == 0 {
-                pending = own;
-            }
+        for file in 0..FILES {
+            let path = root.join(path(file));
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+            std::fs::write(path, text(file, None)).expect("a file");
         }
-        drop(import);
-        assert!(child.wait().expect("git fast-import").success());
-        git(root, &["reset", "-q", "--hard"]);
-        let started = Command::new(aye).args(["memory", "init"]).current_dir(root).output();
-        assert!(started.expect("aye").status.success());
-        git(root, &["add", ".agent-memory"]);
-        git(root, &["commit", "-q", "-m", "Memory"]);
+        run(aye, root, &["memory", "init"]);
+        git(root, &["add", "."]);
+        git(root, &["commit", "-q", "-m", "Start"]);
+        let mut import = Import::new(aye, root);
+        let decided: Vec<String> = (0..shape.decided).map(|n| import.decided(n)).collect();
+        import.write(root, &decided);
+        if !decided.is_empty() {
+            run(aye, root, &["doctor", "--gc"]);
+        }
+        import.tips.clear();
+        let open = (shape.decided..shape.decided + shape.open).map(|n| import.open(n));
+        let pending: Vec<String> = open.collect();
+        import.write(root, &pending);
+        git(root, &["repack", "-adq"]);
+        git(root, &["prune-packed", "-q"]);
         // What was checked out within the second in which the index was written is read again by
         // everybody, git too, until git has looked once more.
         std::thread::sleep(std::time::Duration::from_millis(1_100));
         git(root, &["status", "--porcelain"]);
-        std::fs::create_dir_all(root.join(".git/aye")).expect("a directory");
-        std::fs::write(root.join(".git/aye/lane"), format!("{OWN}\n")).expect("a file");
         Self { directory, pending }
     }
 
@@ -98,245 +75,217 @@ impl History {
     pub fn keep(self) -> PathBuf {
         self.directory.keep()
     }
-
-    /// A copy that a command may change.
-    pub fn copy(&self) -> tempfile::TempDir {
-        let directory =
-            tempfile::Builder::new().prefix("aye-growth-").tempdir().expect("a directory");
-        let from = self.root().join(".");
-        let copied = Command::new("cp").arg("-a").arg(from).arg(directory.path()).status();
-        assert!(copied.expect("cp").success());
-        directory
-    }
-}
-
-/// Gives each of `ids` a ref below `refs/aye/pending/`, as the writers of proposals do.
-pub fn pending_refs(root: &Path, ids: &[String]) {
-    let head = git(root, &["rev-parse", "HEAD"]);
-    let lines: String =
-        ids.iter().map(|id| format!("create refs/aye/pending/{id} {head}\n")).collect();
-    let mut child = Command::new("git")
-        .args(["update-ref", "--stdin"])
-        .current_dir(root)
-        .stdin(Stdio::piped())
-        .spawn()
-        .expect("git update-ref");
-    child.stdin.take().expect("a pipe").write_all(lines.as_bytes()).expect("write");
-    assert!(child.wait().expect("git update-ref").success());
 }
 
 /// Runs git and returns what it prints.
 pub fn git(root: &Path, args: &[&str]) -> String {
-    let output = Command::new("git").args(args).current_dir(root).output().expect("git");
-    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    run("git", root, args)
+}
+
+fn run(program: &str, root: &Path, args: &[&str]) -> String {
+    let mut command = Command::new(program);
+    // Not an agent's, whoever starts the bench.
+    command.args(args).current_dir(root).env_clear().env("HOME", root);
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    let output = command.output().expect(program);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {args:?}: {errors}");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// The stream that fast-import reads, and what it answers.
-struct Import<W: Write> {
-    commands: W,
-    answers: BufReader<ChildStdout>,
+pub fn path(file: usize) -> String {
+    let file = file % FILES;
+    format!("src/d{:02}/f{file:04}.txt", file / 40)
 }
 
-impl<W: Write> Import<W> {
-    fn line(&mut self, text: impl AsRef<str>) {
-        self.commands.write_all(text.as_ref().as_bytes()).expect("write");
-        self.commands.write_all(b"\n").expect("write");
-    }
+/// The content of a file, in which a proposal has changed its own line.
+fn text(file: usize, number: Option<usize>) -> String {
+    let line = |line: usize| match number {
+        Some(number) if number / FILES % LINES == line => format!("proposal {number} is here\n"),
+        _ => format!("line {line} of the file {}\n", file % FILES),
+    };
+    (0..LINES).map(line).collect()
+}
 
-    fn data(&mut self, bytes: &[u8]) {
-        self.line(format!("data {}", bytes.len()));
-        self.commands.write_all(bytes).expect("write");
-        self.line("");
-    }
+/// Objects on their way into a pack, made after the first event and the rejection of a proposal that the
+/// program has recorded.
+struct Import {
+    propose: Value,
+    event: Value,
+    statement: Value,
+    objects: Vec<(u8, Vec<u8>)>,
+    /// Thread and tip.
+    tips: Vec<(String, String)>,
+}
 
-    fn files(&mut self) {
-        self.line("commit refs/heads/main\ncommitter Bench <bench@example.com> 1767225600 +0000");
-        self.data(b"Start");
-        for file in 0..FILES {
-            self.line(format!("M 100644 inline {}", path(file).display()));
-            self.data(content(file, None).as_bytes());
-        }
-    }
-
-    /// The lane number `lane`; returns the ids of its pending proposals.
-    fn lane(&mut self, shape: Shape, lane: usize) -> Vec<String> {
-        let (name, reference) = match lane {
-            0 => (OWN.to_owned(), format!("refs/aye/log/{OWN}")),
-            n => {
-                let name = format!("{n:016x}");
-                (name.clone(), format!("refs/aye/remotes/origin/{name}"))
-            }
+impl Import {
+    fn new(aye: &str, root: &Path) -> Self {
+        let args = ["propose", &path(0), "--old", "line 0", "--new", "x", "-m", "template", "-q"];
+        let printed = run(aye, root, &args);
+        let id = printed.split_whitespace().next().expect("an id");
+        run(aye, root, &["reject", id, "--yes", "-m", "no"]);
+        let tip = git(root, &["for-each-ref", "--format=%(objectname)", "refs/aye/p"]);
+        let header = |commit: &str, name: &str| -> Value {
+            let text = git(root, &["cat-file", "commit", commit]);
+            let line = text.lines().find_map(|line| line.strip_prefix(name));
+            serde_json::from_str(line.expect("a header")).expect("JSON")
         };
-        let (mut seq, mut pending) = (0, Vec::new());
-        for number in (lane..shape.proposals).step_by(shape.lanes.max(1)) {
-            let is_pending = number + shape.pending >= shape.proposals;
-            let memory = number % 10 == 9 && !is_pending;
-            let planned = Planned { number, lane };
-            let (change, after) = planned.change(memory);
-            seq += 1;
-            let data = Data::Propose(planned.propose(&change, memory));
-            let event = planned.event(&name, seq, ActorKind::Agent, None, data);
-            let before = change.before.as_ref().map(|_| content(planned.number % FILES, None));
-            let stamped = self.commit(&reference, &event, Some((&change, &after)), &[]);
-            let id = stamped.proposal().expect("a proposal");
-            if is_pending {
-                pending.push(id.to_string());
-                continue;
-            }
-            seq += 1;
-            let (data, beside) = Decision {
-                number,
-                revision: (&stamped.id, &self.tip()),
-                change: &change,
-                texts: (before.as_deref(), &after),
-                time: timestamp(planned.time(ActorKind::Human)),
-            }
-            .data();
-            let of = Some((id, stamped.id));
-            let event = planned.event(&name, seq, ActorKind::Human, of, data);
-            self.commit(&reference, &event, None, &beside);
-        }
-        pending
+        let (event, statement) = (header(&tip, "aye-event "), header(&tip, "aye-statement "));
+        let mut propose = header(&format!("{tip}~1"), "aye-event ");
+        propose["data"]["changes"][0].as_object_mut().expect("a change").remove("snippets");
+        Self { propose, event, statement, objects: Vec::new(), tips: Vec::new() }
     }
 
-    /// The id of the last commit, hex.
-    fn tip(&mut self) -> String {
-        self.line("get-mark :1");
-        self.commands.flush().expect("write");
-        let mut id = String::new();
-        self.answers.read_line(&mut id).expect("an id");
-        id.trim().to_owned()
-    }
-
-    /// A lane commit of one event with the blobs `beside` it, as [`aye::store::Writer`] makes them.
-    fn commit(
-        &mut self,
-        reference: &str,
-        event: &Event,
-        content: Option<(&ChangeRecord, &str)>,
-        beside: &[(&str, Vec<u8>)],
-    ) -> Stamped {
-        let bytes = event.to_bytes().expect("an event");
-        let stamped = Stamped { id: blob_id(&bytes), event: event.clone() };
-        let id = stamped.proposal().expect("a proposal");
-        let (actor, seconds) = (&event.actor, event.time.timestamp());
-        self.line(format!("commit {reference}\nmark :1"));
-        self.line(format!("committer {} <{}> {seconds} +0000", actor.name, actor.email));
-        let (kind, word) = (event.data.kind(), actor.kind.as_str());
-        self.data(format!("{kind} {id}\n\nProposal-Id: {id}\nActor-Kind: {word}\n").as_bytes());
-        self.line("deleteall\nM 100644 inline event.json");
-        self.data(&bytes);
-        for (name, bytes) in beside {
-            self.line(format!("M 100644 inline {name}"));
-            self.data(bytes);
-        }
-        if let Some((change, after)) = content {
-            let path = change.path.display();
-            if let Some(before) = &change.before {
-                self.line(format!("M 100644 {} before/{path}", before.id));
-            }
-            self.line(format!("M 100644 inline after/{path}"));
-            self.data(after.as_bytes());
-        }
-        stamped
-    }
-}
-
-impl Planned {
-    fn change(&self, memory: bool) -> (ChangeRecord, String) {
-        let file = self.number % FILES;
-        let after = content(file, Some(self.number));
-        let entry = |text: &str| Entry { id: blob_id(text.as_bytes()), mode: "100644".into() };
-        let change = ChangeRecord {
-            path: match memory {
-                true => {
-                    RepoPath::new(format!(".agent-memory/notes/n{file:04}.md")).expect("a path")
-                }
-                false => path(file),
-            },
-            before: (!memory).then(|| entry(&content(file, None))),
-            after: Some(entry(&after)),
-            origin: None,
-            snippets: Vec::new(),
+    fn add(&mut self, kind: gix::objs::Kind, data: Vec<u8>) -> String {
+        let id = gix::objs::compute_hash(gix::hash::Kind::Sha1, kind, &data).expect("a hash");
+        let code = match kind {
+            gix::objs::Kind::Commit => 1,
+            gix::objs::Kind::Tree => 2,
+            _ => 3,
         };
-        (change, after)
+        self.objects.push((code, data));
+        id.to_string()
     }
 
-    fn propose(&self, change: &ChangeRecord, memory: bool) -> Propose {
-        let number = self.number;
-        Propose {
-            description: Some(format!("Proposal {number} changes a line")),
-            proposed_by: "agent".into(),
-            expires_at: "2999-01-01T00:00:00Z".parse().expect("a time"),
-            subject: if memory { Subject::Memory } else { Subject::Code },
-            form: InputForm::Snippet,
-            changes: vec![change.clone()],
-            memory: memory.then(|| {
-                serde_json::json!({
-                    "staging_id": format!("20260101T000000-note-{number:06x}"),
-                    "request": { "intent": "decision", "rationale": format!("Note {number}") },
-                })
-            }),
-            ..Propose::default()
+    /// The trees that hold `blob` at `path` and nothing else.
+    fn tree(&mut self, path: &str, blob: &str) -> Vec<u8> {
+        let (mut mode, mut id) = ("100644", blob.to_owned());
+        let mut names: Vec<&str> = path.split('/').collect();
+        let top = names.remove(0);
+        for name in names.into_iter().rev() {
+            let entry = entry(mode, name, &id);
+            id = self.add(gix::objs::Kind::Tree, entry);
+            mode = "40000";
         }
+        entry(mode, top, &id)
     }
 
-    fn time(&self, kind: ActorKind) -> DateTime<Utc> {
-        let start: DateTime<Utc> = "2026-01-01T00:00:00Z".parse().expect("a time");
-        let seconds = 10 * self.number as i64 + i64::from(kind == ActorKind::Human);
-        // No two lanes at the same moment, so that the order is the same in every run.
-        start + Duration::seconds(seconds) + Duration::milliseconds(self.lane as i64)
+    fn commit(&mut self, tree: &str, parents: &[&str], headers: &str) -> String {
+        let parents: String = parents.iter().map(|id| format!("parent {id}\n")).collect();
+        let who = "Bench <bench@example.com> 1767225600 +0000";
+        let text =
+            format!("tree {tree}\n{parents}author {who}\ncommitter {who}\n{headers}\nbench\n");
+        self.add(gix::objs::Kind::Commit, text.into_bytes())
     }
 
-    fn event(
-        &self,
-        lane: &str,
-        seq: u64,
-        kind: ActorKind,
-        of: Option<(ProposalId, String)>,
-        data: Data,
-    ) -> Event {
-        let name = if kind == ActorKind::Agent { "agent" } else { "Bench" };
-        let (proposal, first) = of.unzip();
-        Event {
-            proposal,
-            first,
-            lane: lane.to_owned(),
-            seq,
-            actor: Actor { name: name.into(), email: "bench@example.com".into(), kind },
-            agent: None,
-            time: self.time(kind),
-            heads: Vec::new(),
-            forked: None,
-            needs: None,
-            witness: Vec::new(),
-            data,
+    /// The first event of proposal `number`; its id and the SHA-256 of its line.
+    fn first(&mut self, number: usize) -> (String, String) {
+        let path = path(number);
+        let sides = [text(number, None), text(number, Some(number))];
+        let [before, after] = sides.map(|text| {
+            let sha256 = sha256(&text);
+            let id = self.add(gix::objs::Kind::Blob, text.into_bytes());
+            json!({"id": id, "mode": "100644", "sha256": sha256})
+        });
+        let id = |side: &Value| side["id"].as_str().expect("an id").to_owned();
+        let tops = [("after", id(&after)), ("before", id(&before))].map(|(name, blob)| {
+            let tree = self.tree(&path, &blob);
+            let id = self.add(gix::objs::Kind::Tree, tree);
+            entry("40000", name, &id)
+        });
+        let tree = self.add(gix::objs::Kind::Tree, tops.concat());
+        let change = &mut self.propose["data"]["changes"][0];
+        change["after"] = after;
+        change["before"] = before;
+        change["path"] = path.into();
+        self.propose["data"]["description"] = format!("Proposal {number}").into();
+        self.propose["data"]["expires_at"] = "2999-01-01T00:00:00.000Z".into();
+        self.propose["time"] = time(number).into();
+        let line = self.propose.to_string();
+        let hash = sha256(&line);
+        (self.commit(&tree, &[], &format!("aye-event {line}\n")), hash)
+    }
+
+    fn open(&mut self, number: usize) -> String {
+        let (id, _) = self.first(number);
+        self.tips.push((id.clone(), id.clone()));
+        id
+    }
+
+    fn decided(&mut self, number: usize) -> String {
+        let (id, hash) = self.first(number);
+        let name = json!({"id": id, "sha256": hash});
+        self.statement["proposal"] = name.clone();
+        self.statement["revision"] = name;
+        self.statement["seen"] = sha256(&format!("{id}\n")).into();
+        self.statement["time"] = time(number + 1).into();
+        let headers = format!("aye-event {}\naye-statement {}\n", self.event, self.statement);
+        let tree = self.add(gix::objs::Kind::Tree, Vec::new());
+        let tip = self.commit(&tree, &[&id], &headers);
+        self.tips.push((id.clone(), tip));
+        id
+    }
+
+    /// Puts the objects into a pack, and the tips into `packed-refs`.
+    fn write(&mut self, root: &Path, ids: &[String]) {
+        assert_eq!(ids.len(), self.tips.len());
+        if ids.is_empty() {
+            return;
         }
+        let mut child = Command::new("git")
+            .args(["index-pack", "--stdin"])
+            .current_dir(root)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("git index-pack");
+        let pack = pack(std::mem::take(&mut self.objects));
+        child.stdin.take().expect("a pipe").write_all(&pack).expect("written");
+        assert!(child.wait().expect("git index-pack").success());
+        let mut child = Command::new("git")
+            .args(["update-ref", "--stdin"])
+            .current_dir(root)
+            .stdin(Stdio::piped())
+            .spawn()
+            .expect("git update-ref");
+        let refs: String = self
+            .tips
+            .iter()
+            .map(|(thread, tip)| format!("create refs/aye/p/{thread} {tip}\n"))
+            .collect();
+        child.stdin.take().expect("a pipe").write_all(refs.as_bytes()).expect("written");
+        assert!(child.wait().expect("git update-ref").success());
+        git(root, &["pack-refs", "--all"]);
     }
 }
 
-fn path(file: usize) -> RepoPath {
-    RepoPath::new(
-        PathBuf::from(format!("src/d{:02}/f{file:04}.txt", file % 50)).display().to_string(),
-    )
-    .expect("a path")
+/// A pack of whole objects.
+fn pack(objects: Vec<(u8, Vec<u8>)>) -> Vec<u8> {
+    let count = u32::try_from(objects.len()).expect("a number");
+    let mut pack = [&b"PACK\0\0\0\x02"[..], &count.to_be_bytes()].concat();
+    for (code, data) in objects {
+        let mut size = data.len();
+        let mut byte = code << 4 | (size & 15) as u8;
+        size >>= 4;
+        while size > 0 {
+            pack.push(byte | 0x80);
+            byte = (size & 0x7f) as u8;
+            size >>= 7;
+        }
+        pack.push(byte);
+        let mut encoder = ZlibEncoder::new(pack, Compression::fast());
+        encoder.write_all(&data).expect("compressed");
+        pack = encoder.finish().expect("compressed");
+    }
+    let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
+    hasher.update(&pack);
+    pack.extend(hasher.try_finalize().expect("a hash").as_slice());
+    pack
 }
 
-/// The text of a file, or what the proposal `number` makes of it.
-fn content(file: usize, number: Option<usize>) -> String {
-    let changed = number.map(|number| (number / FILES % LINES, number));
-    (0..LINES)
-        .map(|line| match changed {
-            Some((at, number)) if at == line => format!("what proposal {number} has here\n"),
-            _ => format!("line {line} of the file {file}\n"),
-        })
-        .collect()
+fn entry(mode: &str, name: &str, id: &str) -> Vec<u8> {
+    let digit = |at: usize| u8::from_str_radix(&id[at..at + 2], 16).expect("hex");
+    let id: Vec<u8> = (0..id.len()).step_by(2).map(digit).collect();
+    [format!("{mode} {name}\0").as_bytes(), &id].concat()
 }
 
-/// The id of `bytes` as a blob, hex.
-pub fn blob_id(bytes: &[u8]) -> String {
-    gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes)
-        .expect("a hash")
-        .to_string()
+fn sha256(text: &str) -> String {
+    Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A minute after the one before, from the year 2025 on.
+fn time(number: usize) -> String {
+    let start = chrono::DateTime::from_timestamp(1_735_689_600, 0).expect("a time");
+    let time = start + chrono::Duration::minutes(number as i64);
+    time.to_rfc3339_opts(chrono::SecondsFormat::Millis, true)
 }

@@ -1,13 +1,13 @@
-//! How the commands that people and hooks wait for grow with history: the same command on
+//! How the commands that people, agents and hooks wait for grow with history: the same command on
 //! repositories of several sizes, each figure beside its ratio to the smallest.
 //!
 //! ```text
-//! cargo bench --bench growth                                    # 1,000 and 10,000 proposals
-//! cargo bench --bench growth -- --proposals 1000,100000 --pending 1%
-//! cargo bench --bench growth -- --proposals 1000 --lanes 1,50,800
-//! cargo bench --bench growth -- --pending all check reject      # commands that begin so
+//! cargo bench --bench growth                                    # 1, 300 and 1,000 open; 0 and 10,000 decided
+//! cargo bench --bench growth -- --open 300 --decided 100000
+//! cargo bench --bench growth -- propose apply                   # commands that begin so
 //! cargo bench --bench growth -- --callgrind log                 # count instructions exactly
-//! cargo bench --bench growth -- --keep --pending all check      # leave the repositories there
+//! cargo bench --bench growth -- --keep --decided 10000 check    # leave the repositories there
+//! cargo bench --bench growth -- --hostile                       # 1,000 refs of others, 100 MB in all
 //! AYE_BIN=/path/to/another/aye cargo bench --bench growth
 //! ```
 //!
@@ -17,14 +17,15 @@
 // A program that prints its figures.
 #![allow(clippy::print_stdout)]
 
-mod decision;
 mod history;
 mod measure;
 
-use history::{History, Shape, git, pending_refs};
+use std::path::Path;
+
+use history::{History, Shape, git, path};
 use measure::{Cost, Tools};
 
-/// A command, and what makes its repository as it is to find it.
+/// A command, and what makes its repository as it is to find it. `ID` is a pending proposal, `PATH` its file.
 struct Entry {
     name: &'static str,
     args: &'static [&'static str],
@@ -34,12 +35,14 @@ struct Entry {
 /// What a command finds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// An up-to-date cache.
+    /// An up-to-date memo.
     Warm,
-    /// No cache.
+    /// No memo.
     Cold,
-    /// One staged file.
+    /// One staged file, and an up-to-date memo.
     Staged,
+    /// An up-to-date memo; what it writes is undone.
+    Writes,
 }
 
 const fn entry(name: &'static str, args: &'static [&'static str], state: State) -> Entry {
@@ -47,23 +50,22 @@ const fn entry(name: &'static str, args: &'static [&'static str], state: State) 
 }
 
 const ENTRIES: &[Entry] = &[
-    entry("log --limit 20", &["log", "--limit", "20"], State::Warm),
-    entry("log", &["log"], State::Warm),
-    entry("log --json", &["log", "--json"], State::Warm),
-    entry("list --limit 20", &["list", "--limit", "20"], State::Warm),
     entry(
-        "list --status all --limit 20",
-        &["list", "--status", "all", "--limit", "20"],
-        State::Warm,
+        "propose",
+        &["propose", "src/d24/f0999.txt", "--old", "line 7 ", "--new", "l ", "-m", "why", "-q"],
+        State::Writes,
     ),
+    entry("comment", &["comment", "ID", "-m", "hm"], State::Writes),
+    entry("apply", &["apply", "ID", "--yes"], State::Writes),
+    entry("reject", &["reject", "ID", "--yes", "-m", "no"], State::Writes),
+    entry("list", &["list"], State::Warm),
+    entry("cold: list", &["list"], State::Cold),
+    entry("list --status all", &["list", "--status", "all", "--limit", "20"], State::Warm),
+    entry("log --limit 20", &["log", "--limit", "20"], State::Warm),
     entry("memory status", &["memory", "status", "--json"], State::Warm),
     entry("check --staged", &["check", "--staged"], State::Staged),
     entry("check", &["check"], State::Warm),
-    entry("cold: list --limit 20", &["list", "--limit", "20"], State::Cold),
 ];
-
-/// How many proposals one `reject` names.
-const DECIDED: usize = 100;
 
 fn main() {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -78,13 +80,14 @@ fn main() {
     let numbers = |text: String| -> Vec<usize> {
         text.split(',').map(|word| word.parse().expect("a number")).collect()
     };
-    let proposals = option("--proposals").map_or(vec![1_000, 10_000], numbers);
-    let lanes = option("--lanes").map_or(vec![1], numbers);
-    let pending = option("--pending").unwrap_or("1%".into());
-    let callgrind = arguments.iter().position(|argument| argument == "--callgrind");
-    let keep = arguments.iter().position(|argument| argument == "--keep");
-    let keep = keep.map(|at| arguments.remove(at)).is_some();
-    let tools = Tools::find(callgrind.map(|at| arguments.remove(at)).is_some());
+    let open = option("--open").map_or(vec![1, 300, 1_000], numbers);
+    let decided = option("--decided").map_or(vec![0, 10_000], numbers);
+    let mut flag = |name: &str| {
+        let at = arguments.iter().position(|argument| argument == name);
+        at.map(|at| arguments.remove(at)).is_some()
+    };
+    let (callgrind, keep, hostile) = (flag("--callgrind"), flag("--keep"), flag("--hostile"));
+    let tools = Tools::find(callgrind);
     let aye = std::env::var("AYE_BIN").unwrap_or(env!("CARGO_BIN_EXE_aye").to_owned());
     for missing in tools.missing() {
         println!("missing {missing}");
@@ -93,37 +96,16 @@ fn main() {
         arguments.is_empty() || arguments.iter().any(|argument| name.starts_with(argument.as_str()))
     };
     let mut table = Table::default();
-    for count in &proposals {
-        for lanes in &lanes {
-            let pending = match pending.as_str() {
-                "all" => *count,
-                text => match text.strip_suffix('%') {
-                    Some(percent) => count * percent.parse::<usize>().expect("a number") / 100,
-                    None => text.parse().expect("a number, N% or all"),
-                },
-            };
-            let shape = Shape { proposals: *count, pending, lanes: *lanes };
+    for decided in &decided {
+        for open in &open {
+            let shape = Shape { open: *open, decided: *decided };
             let history = History::new(&aye, shape);
-            let root = history.root();
-            let cache = root.join(".git/aye/cache.sqlite");
-            for entry in ENTRIES.iter().filter(|entry| wanted(entry.name)) {
-                let staged = root.join("src/d00/f0000.txt");
-                if entry.state == State::Staged {
-                    std::fs::write(&staged, "something else\n").expect("a file");
-                    git(root, &["add", "-A", "src"]);
-                }
-                let cost = tools.cost(&aye, root, entry.args, || match entry.state {
-                    State::Cold => _ = std::fs::remove_file(&cache),
-                    // What is built once is not what is measured.
-                    _ if !cache.exists() => warm(&aye, root),
-                    _ => {}
-                });
-                if entry.state == State::Staged {
-                    git(root, &["reset", "-q", "--hard"]);
-                }
-                table.add(entry.name, shape, cost);
+            if hostile {
+                flood(history.root());
             }
-            reject(&tools, &aye, &history, shape, wanted, &mut table);
+            for entry in ENTRIES.iter().filter(|entry| wanted(entry.name)) {
+                table.add(entry.name, shape, measured(&tools, &aye, &history, entry));
+            }
             if keep {
                 println!("{}", history.keep().display());
             }
@@ -131,56 +113,79 @@ fn main() {
     }
 }
 
-/// Builds the cache.
-fn warm(aye: &str, root: &std::path::Path) {
-    let mut command = std::process::Command::new(aye);
-    let built = command.args(["list", "--limit", "1"]).current_dir(root).output();
-    assert!(built.expect("aye").status.success());
-}
-
-/// Rejects many proposals in one command, with their refs in files and packed.
-fn reject(
-    tools: &Tools,
-    aye: &str,
-    history: &History,
-    shape: Shape,
-    wanted: impl Fn(&str) -> bool,
-    table: &mut Table,
-) {
-    if history.pending.len() < DECIDED {
-        return;
+fn measured(tools: &Tools, aye: &str, history: &History, entry: &Entry) -> Cost {
+    let root = history.root();
+    let id = short(&history.pending[0]);
+    let args: Vec<&str> =
+        entry.args.iter().map(|arg| if *arg == "ID" { id.as_str() } else { arg }).collect();
+    if entry.state == State::Staged {
+        std::fs::write(root.join(path(0)), "something else\n").expect("a file");
+        git(root, &["add", "-A", "src"]);
     }
-    let ids = history.pending[..DECIDED].iter().map(String::as_str);
-    let args: Vec<&str> = ["reject", "--yes", "-m", "no"].into_iter().chain(ids).collect();
-    for (name, packed) in [("reject 100", false), ("reject 100, packed refs", true)] {
-        if !wanted(name) {
-            continue;
+    let forget = || {
+        for memo in ["open", "decided"] {
+            let _ = std::fs::remove_file(root.join(".git/aye").join(memo));
         }
-        let copies = std::cell::RefCell::new(Vec::new());
-        let base = history.copy();
-        let root = base.path();
-        pending_refs(root, &history.pending);
-        if packed {
-            git(root, &["pack-refs", "--all"]);
-        }
-        warm(aye, root);
-        // Every run finds the same repository at the same place.
-        let spare = tempfile::tempdir().expect("a directory");
-        let kept = spare.path().join("git");
+    };
+    warm(aye, root);
+    // Every run of one that writes finds the same repository at the same place.
+    let spare = tempfile::tempdir().expect("a directory");
+    let kept = spare.path().join("git");
+    if entry.state == State::Writes {
         copy(&root.join(".git"), &kept);
-        let cost = tools.cost(aye, root, &args, || {
-            let old = tempfile::tempdir().expect("a directory");
-            let _ = std::fs::rename(root.join(".git"), old.path().join("git"));
-            copies.borrow_mut().push(old);
+    }
+    let restore = || {
+        if entry.state == State::Writes {
+            std::fs::remove_dir_all(root.join(".git")).expect("removed");
             copy(&kept, &root.join(".git"));
-        });
-        table.add(name, shape, cost);
+            git(root, &["checkout", "-q", "--", "src"]);
+            git(root, &["status", "--porcelain"]);
+        }
+    };
+    let cost = tools.cost(aye, root, &args, || {
+        restore();
+        if entry.state == State::Cold {
+            forget();
+        }
+    });
+    restore();
+    if entry.state == State::Staged {
+        git(root, &["reset", "-q", "--hard"]);
+    }
+    cost
+}
+
+/// The memo is made once, and is not what is measured.
+fn warm(aye: &str, root: &Path) {
+    for args in [&["list", "--limit", "1"][..], &["list", "--status", "all", "--limit", "1"]] {
+        let made = std::process::Command::new(aye).args(args).current_dir(root).output();
+        assert!(made.expect("aye").status.success());
     }
 }
 
-fn copy(from: &std::path::Path, to: &std::path::Path) {
+/// 1,000 refs of others, each of 100 KB that say nothing.
+fn flood(root: &Path) {
+    git(root, &["remote", "add", "origin", "../nowhere"]);
+    let text = root.join("flood");
+    for number in 0..1_000 {
+        let line = format!("{number} {}", "x".repeat(100_000));
+        std::fs::write(&text, line).expect("a file");
+        let blob = git(root, &["hash-object", "-w", "flood"]);
+        let directory = root.join(format!(".git/refs/aye/remotes/origin/{number:016x}"));
+        std::fs::create_dir_all(&directory).expect("a directory");
+        std::fs::write(directory.join(format!("{number:040x}")), blob + "\n").expect("a ref");
+    }
+    std::fs::remove_file(text).expect("removed");
+}
+
+fn copy(from: &Path, to: &Path) {
     let copied = std::process::Command::new("cp").arg("-a").arg(from).arg(to).status();
     assert!(copied.expect("cp").success());
+}
+
+/// The id of the proposal that begins with the commit `hex`.
+fn short(hex: &str) -> String {
+    aye::proposal::ProposalId::from_event(hex).to_string()
 }
 
 /// The figures so far: a line for each, with ratios to the first of the same command.
@@ -194,19 +199,12 @@ impl Table {
     fn add(&mut self, name: &'static str, shape: Shape, cost: Cost) {
         if !std::mem::replace(&mut self.titled, true) {
             println!(
-                "{:<30} {:>9} {:>8} {:>5} {:>16} {:>18} {:>16} {:>14}",
-                "command",
-                "proposals",
-                "pending",
-                "lanes",
-                "system calls",
-                "M instructions",
-                "CPU ms",
-                "peak MB"
+                "{:<20} {:>8} {:>8} {:>16} {:>18} {:>16} {:>14}",
+                "command", "open", "decided", "system calls", "M instructions", "CPU ms", "peak MB"
             );
         }
         let first = *self.first.entry(name).or_insert(cost);
-        let Shape { proposals, pending, lanes } = shape;
+        let Shape { open, decided } = shape;
         let cell = |value: Option<f64>, first: Option<f64>, digits: usize| match (value, first) {
             (Some(value), Some(first)) if first > 0.0 => {
                 format!("{value:.digits$} ({:.1}×)", value / first)
@@ -216,7 +214,7 @@ impl Table {
         };
         let calls = |cost: Cost| cost.calls.map(|calls| calls as f64);
         println!(
-            "{name:<30} {proposals:>9} {pending:>8} {lanes:>5} {:>16} {:>18} {:>16} {:>14}",
+            "{name:<20} {open:>8} {decided:>8} {:>16} {:>18} {:>16} {:>14}",
             cell(calls(cost), calls(first), 0),
             cell(cost.instructions, first.instructions, 1),
             cell(cost.cpu, first.cpu, 1),

@@ -233,14 +233,14 @@ fn propose_side(world: &World) -> Side {
     Side::new(move |number| run(&mut propose(&tool, number)))
 }
 
-/// The other side makes the objects of the same lane commit, each by the command made for it, and
+/// The other side makes the objects of an event with its record in the tree, each by the command made for it, and
 /// moves the same ref; ours makes the pending commit with its trees and ref, and the projection,
 /// besides.
 fn propose_vs_plumbing(world: &World) -> (Side, Side) {
     let directory = world.copy();
     let git = Tool::git(world, &directory);
     git.run(&["config", "core.fsync", "all"]);
-    git.run(&["update-ref", "refs/x/lane", "HEAD"]);
+    git.run(&["update-ref", "refs/x/thread", "HEAD"]);
     let listing = git.output(&["ls-tree", "-r", "--format=%(path) %(objectname)", "HEAD"]);
     let blobs: BTreeMap<String, String> = listing
         .lines()
@@ -255,7 +255,7 @@ fn propose_vs_plumbing(world: &World) -> (Side, Side) {
     (propose_side(world), other)
 }
 
-/// The lane commit of a proposal that makes `after` of the blob `before`, object by object.
+/// The commit of a proposal that makes `after` of the blob `before`, object by object.
 fn plumb(git: &Tool, number: usize, path: &str, before: &str, after: &str) {
     let after = git.fed(&["hash-object", "-w", "--stdin"], after);
     let event = format!("{{\"kind\":\"propose\",\"path\":\"{path}\",\"seq\":{number}}}");
@@ -267,9 +267,9 @@ fn plumb(git: &Tool, number: usize, path: &str, before: &str, after: &str) {
          100644 blob {event}\tevent.json\n"
     );
     let tree = git.fed(&["mktree"], &tree);
-    let tip = git.output(&["rev-parse", "refs/x/lane"]);
+    let tip = git.output(&["rev-parse", "refs/x/thread"]);
     let commit = git.output(&["commit-tree", "-p", &tip, "-m", "propose", &tree]);
-    git.run(&["update-ref", "refs/x/lane", &commit, &tip]);
+    git.run(&["update-ref", "refs/x/thread", &commit, &tip]);
 }
 
 /// As [`propose_vs_plumbing`], of one line after the other of a file of 79 KB, while 80 proposals for
@@ -298,7 +298,7 @@ fn propose_in_large_file(world: &World) -> (Side, Side) {
     });
     let git = large(&world.copy());
     git.run(&["config", "core.fsync", "all"]);
-    git.run(&["update-ref", "refs/x/lane", "HEAD"]);
+    git.run(&["update-ref", "refs/x/thread", "HEAD"]);
     let before = git.output(&["rev-parse", &format!("HEAD:{PATH}")]);
     let other = Side::new(move |number| {
         let old = line(number * 40);

@@ -125,7 +125,7 @@ fn commit(world: &World, directory: &Path) {
 /// A store of 5,000 sections in 250 module files, their words drawn from a small vocabulary.
 fn large(world: &World) -> PathBuf {
     const WORDS: [&str; 24] = [
-        "cache", "index", "lane", "journal", "merge", "section", "schema", "route", "token",
+        "cache", "index", "thread", "journal", "merge", "section", "schema", "route", "token",
         "budget", "parser", "branch", "commit", "worker", "queue", "retry", "backoff", "socket",
         "shard", "cursor", "ledger", "policy", "digest", "window",
     ];

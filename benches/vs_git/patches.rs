@@ -149,7 +149,7 @@ fn recorded(world: &World, change: &Change) -> (Side, Side) {
     let (directory, patch) = set_up(world, change);
     let git = Tool::git(world, &directory);
     git.run(&["config", "core.fsync", "all"]);
-    git.run(&["update-ref", "refs/x/lane", "HEAD"]);
+    git.run(&["update-ref", "refs/x/thread", "HEAD"]);
     let name = change[0].0.clone();
     let mut before = git.output(&["hash-object", &name]);
     let theirs = Side::new(move |number| {
@@ -164,9 +164,9 @@ fn recorded(world: &World, change: &Change) -> (Side, Side) {
         before = after;
         let event = git.fed(&["hash-object", "-w", "--stdin"], &event);
         let tree = git.fed(&["mktree"], &format!("100644 blob {event}\tevent.json\n"));
-        let tip = git.output(&["rev-parse", "refs/x/lane"]);
+        let tip = git.output(&["rev-parse", "refs/x/thread"]);
         let commit = git.output(&["commit-tree", "-p", &tip, "-m", "patch", &tree]);
-        git.run(&["update-ref", "refs/x/lane", &commit, &tip]);
+        git.run(&["update-ref", "refs/x/thread", &commit, &tip]);
     });
     (ours, theirs)
 }
