@@ -83,7 +83,9 @@ def instant(value):
 def as_bytes(value):
     """The bytes of a text, or of an object with `base64`; None for anything else."""
     try:
-        return value.encode() if isinstance(value, str) else base64.b64decode(value["base64"], validate=True)
+        found = value.encode() if isinstance(value, str) else base64.b64decode(value["base64"], validate=True)
+        plain = found.decode("utf-8", "ignore").encode() == found
+        return found if isinstance(value, str) == plain and (plain or base64.b64encode(found).decode() == value["base64"]) else None
     except (TypeError, KeyError, ValueError):
         return None
 
@@ -105,7 +107,7 @@ TYPES = {
     "text": lambda value: isinstance(value, str), "object": lambda value: isinstance(value, dict), "bool": lambda value: isinstance(value, bool),
     "any": lambda value: True, "bytes": lambda value: as_bytes(value) is not None, "path": lambda value: path_ok(as_bytes(value)), "time": lambda value: instant(value) is not None,
     "text128": short(128), "text256": short(256), "text512": short(512), "text1024": short(1024),
-    "count": number(0, 1 << 53), "line": number(0, 1 << 32), "status": number(-1 << 31, 1 << 31), "version": number(1, 1 << 32),
+    "count": number(0, 1 << 53), "line": number(0, 1 << 32), "status": number(-1 << 31, 1 << 31), "version": number(1, 1 << 53),
     **{name: re.compile(form) for name, form in {
         "id": HEX, "sha256": "[0-9a-f]{64}", "clone": "[0-9a-f]{16}", "repository": "[0-9a-f]{32}", "mode": "[0-7]{6}",
         "proposal": f"prop_[{ALPHABET}]{{10,}}", "who": "human|agent|ci", "subject": "code|memory", "verdict": "|".join(DECISIONS),
@@ -201,7 +203,7 @@ class Event:
         self.actor, self.clone, self.data, time = line["actor"], line["clone"], line["data"], line.get("time")
         self.who = tuple(self.actor[key] for key in ("name", "email", "kind"))
         self.kind = line["kind"] if line["v"] == 2 and line["kind"] in KINDS else None
-        if self.kind and not (fits(self.kind, self.data) and (time is None if self.kind in DECISIONS else fits("time", time))):
+        if self.kind and not (fits(self.kind, self.data) and ("time" not in line if self.kind in DECISIONS else fits("time", time))):
             raise Bad(f"{oid} is not an event: its {self.kind} does not fit")
         self.time, self.statement, self.identity, self.manifest, self.ends, self.fault = time if fits("time", time) else EPOCH, None, None, None, [], None
         if self.kind in DECISIONS:
