@@ -14,8 +14,8 @@ use crate::app::doctor::table::remedy;
 use crate::app::doctor::{self, Findings, Problem, Wanted};
 use crate::error::{Exit, Result};
 use crate::shell::sandbox;
-use crate::store::{Audience, Store, View};
-use crate::text::escape;
+use crate::store::{Space, Store};
+use crate::text::{counted, escape};
 
 /// Check the store, and repair what can be rebuilt.
 #[derive(Debug, clap::Args)]
@@ -25,24 +25,23 @@ use crate::text::escape;
   aye doctor --repair
   aye doctor --gc --dry-run
 
-The objects of the lanes are looked at whatever the cache says: commits, trees and events are read
-and hashed, contents are looked up; --full and --repair read and hash contents too. Refs and files of
-pending proposals that were found right before are looked at again where they have changed since, by
-size, times and inode, or with --full.
+Every thread is read from its commits, and the objects below each event are looked up; --full and
+--repair read and hash contents too. Refs and files of pending proposals that were found right before are
+looked at again where they have changed since, by size, times and inode, or with --full.
 
-What is truth (the lanes) is never changed by a repair. A damaged object is named, and not made again:
-restore it from a backup, or fetch it from a clone that has it. A lane that cannot be read is set aside under
-refs/aye/broken/, where nothing reads it and nothing is deleted; this clone begins a new one in the
-place of its own. What has expired since the last write is put on record, and files and refs
-follow what was fetched, as with every command that writes.")]
+What is truth (the threads) is never changed by a repair. A damaged object is named, and not made again:
+restore it from a backup, or fetch it from a clone that has it. A ref that holds no object id, and a part
+of the ledger that cannot be read, are set aside; nothing is deleted. Where another clone writes below
+this one's directory of a remote, as a copy of it does, this one gets a new name (aye.clone). Files and
+refs follow what was fetched, as with every command that writes.")]
 pub struct Args {
-    /// Read and hash every object of the lanes, contents included.
+    /// Read and hash every object of the threads, contents included.
     #[arg(long)]
     pub full: bool,
-    /// Rebuild cache, pending refs and projections; set aside lanes and journals that cannot be read.
+    /// Rebuild memo, pending refs and projections; set aside refs and journals that cannot be read.
     #[arg(long)]
     pub repair: bool,
-    /// Folding.
+    /// Closing threads.
     #[command(flatten)]
     pub gc: gc::GcArgs,
 }
@@ -56,26 +55,22 @@ pub struct Diagnosis {
     pub sound: bool,
     /// How many proposals are pending.
     pub pending: usize,
-    /// How many lanes there are, this clone's own and those of others.
-    pub lanes: usize,
-    /// How many of them are for whom: `default` (the default remote), `private` (nobody else), or
-    /// the name of another remote.
-    pub audiences: BTreeMap<String, usize>,
+    /// How many threads there are, open and closed.
+    pub threads: usize,
+    /// How many of them are `shared`, and how many `private` to this clone.
+    pub spaces: BTreeMap<&'static str, usize>,
     /// What is wrong.
     pub problems: Vec<Problem>,
     /// What is not damaged, but worth knowing: a shell start-up file that marks everything a person
-    /// types as an agent's; a password in the URL of a remote; a lane that goes on from another one
-    /// (`lane_forked`), or that is not in this shallow clone from its beginning (`lane_shallow`); what an
-    /// earlier repair set aside and does not count.
+    /// types as an agent's; a password in the URL of a remote; a setting that sends or drops refs of
+    /// aye's; refs that were fetched and are not read, and events that decide nothing, each by its
+    /// code; what an earlier repair set aside.
     pub warnings: Vec<String>,
     /// Whether the kernel confines what `aye shell` runs: Landlock and seccomp are there.
     pub sandbox: bool,
     /// What was repaired.
     pub repaired: Vec<String>,
 }
-
-/// Most notices about lanes that are printed: whoever may push lanes chooses how many there are.
-const MOST: usize = 50;
 
 /// Runs the command: exit 1 if something is wrong and was not repaired.
 ///
@@ -93,31 +88,18 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     print(context, &store, found)
 }
 
-fn print(context: &mut Context, store: &Store, found: Findings) -> Result<Exit> {
+fn print(context: &mut Context, store: &Store, found: Findings<'_>) -> Result<Exit> {
     let Findings { problems, repaired, pending, view } = found;
     let (view, sound) = (view.as_ref(), problems.is_empty());
     let mut warnings = startup_files(context);
     warnings.extend(doctor::warnings(store, view)?);
-    let lanes = view.map_or(0, View::count_lanes);
-    let troubles = view.map_or(&[][..], View::troubles);
-    let notices = troubles.iter().filter(|trouble| !trouble.kind.is_damage());
-    warnings.extend(
-        notices.map(|trouble| format!("{}: {}", trouble.kind.id(), trouble.message())).take(MOST),
-    );
+    let held = view.map(|view| store.held(view, context.now)).transpose()?;
     let (schema, sandbox) = ("aye/doctor@1", sandbox::offered().is_sandbox());
-    let counts = view.map(View::lanes_by_audience).unwrap_or_default();
-    let audiences = counts.iter().map(|(of, count)| (of.as_str().to_owned(), *count)).collect();
-    let diagnosis = Diagnosis {
-        schema,
-        sound,
-        pending,
-        lanes,
-        audiences,
-        problems,
-        warnings,
-        repaired,
-        sandbox,
-    };
+    let threads = held.as_ref().map_or(0, |held| held.threads);
+    let spaces = held.iter().flat_map(|held| &held.spaces);
+    let spaces: BTreeMap<&str, usize> = spaces.map(|(of, count)| (of.as_str(), *count)).collect();
+    let diagnosis =
+        Diagnosis { schema, sound, pending, threads, spaces, problems, warnings, repaired, sandbox };
     context.emit(Format::Text, &diagnosis, || {
         let mut text = String::new();
         for repaired in &diagnosis.repaired {
@@ -133,25 +115,11 @@ fn print(context: &mut Context, store: &Store, found: Findings) -> Result<Exit> 
             text += &format!("warning: {}\n", escape::line(warning));
         }
         if diagnosis.sound {
-            let lanes = match diagnosis.lanes {
-                0 => "no lane".to_owned(),
-                1 => "1 lane".to_owned(),
-                lanes => format!("{lanes} lanes"),
-            };
-            let others: Vec<String> = counts
-                .iter()
-                .filter_map(|(audience, count)| match audience {
-                    Audience::Default => None,
-                    Audience::Private => Some(format!("{count} private")),
-                    Audience::Remote(remote) => {
-                        Some(format!("{count} for {}", escape::name(remote)))
-                    }
-                })
-                .collect();
-            let others =
-                if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+            let threads = counted(diagnosis.threads, "thread");
+            let private = diagnosis.spaces.get(Space::Private.as_str());
+            let private = private.map(|count| format!(" ({count} private)")).unwrap_or_default();
             let sandbox = if diagnosis.sandbox { "; the kernel confines aye shell" } else { "" };
-            text += &format!("sound: {} pending, {lanes}{others}{sandbox}\n", diagnosis.pending);
+            text += &format!("sound: {} pending, {threads}{private}{sandbox}\n", diagnosis.pending);
         }
         let hints: BTreeSet<&str> =
             diagnosis.problems.iter().map(|problem| problem.hint.as_str()).collect();

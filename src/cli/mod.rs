@@ -53,7 +53,6 @@ pub mod revise;
 pub mod run;
 mod sandbox;
 pub mod scan;
-mod sending;
 pub mod session;
 mod sessions;
 mod shared;

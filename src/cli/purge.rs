@@ -2,35 +2,32 @@
 
 mod text;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::text::{asked_for, ids, text};
 use super::Context;
 use super::asking::Asking;
-use super::sending::{Remote, Sending};
 use crate::error::{Error, Exit, Result};
 use crate::memory::service::{forget_index, forget_staging};
 use crate::proposal::codes::CHANGED_SINCE_SHOWN;
 use crate::proposal::rules::Verb;
-use crate::proposal::{Proposal, ProposalId};
+use crate::proposal::{Data, Proposal, ProposalId, Stamped};
 use crate::repository::Repository;
 use crate::repository::policy::Persons;
-use crate::store::{Begun, Contents, Purged, Purging, Standing, Store, Subjects, View};
+use crate::store::{Contents, Purged, Purging, Standing, Store, Subjects, View, push_refspec};
 use crate::text::escape;
 use crate::{apply, decide};
 
 /// Remove a proposal and everything recorded about it, for good.
 ///
-/// For what should never have been recorded: a key, a password, a customer's data. The lanes of this
-/// clone go on in an epoch without it: of its events only their ids and places stay, and that it was
-/// purged, by whom and why. Everything else here that holds it goes too: older epochs, archives, what
-/// was fetched of this lane, files and refs of a pending proposal, saved reviews, caches, and what a
-/// repair set aside. Git drops the objects with its next prune. Sessions of agents that have it are named:
-/// `aye session end NAME --discard` removes them.
+/// For what should never have been recorded: a key, a password, a customer's data. A tombstone takes the place of the
+/// thread: who purged it, and why. Everything else here that holds it goes: its refs, also those that were fetched;
+/// parts of the ledger; files and refs of a pending proposal, saved reviews, and what a repair set aside. Git drops the
+/// objects with its next prune. Sessions of agents that have it are named: `aye session end NAME --discard` removes them.
 ///
-/// Other clones keep what they have fetched until the same command is run there; `aye check` and
-/// `aye doctor` report it (`purged_content`). What was applied and committed is in the project's own
-/// history, which aye does not rewrite. A key that was pushed is known: replace it.
+/// Other clones keep what they have fetched until the same command is run there; `aye doctor` reports it
+/// (`purged_content`). What was applied and committed is in the project's own history, which aye does not rewrite. A
+/// key that was pushed is known: replace it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye purge m4k8 -m 'a key in it' --dry-run
@@ -57,7 +54,7 @@ pub struct Args {
 /// Runs the command.
 ///
 /// # Errors
-/// `proposal_not_found`, `ambiguous_id`, `purge_not_own`, `invalid_argument`, `revised_meanwhile`,
+/// `proposal_not_found`, `ambiguous_id`, `invalid_argument`, `revised_meanwhile`,
 /// `changed_since_shown`, the refusals of [`Context::authorise`]; those of the store and the file system.
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let reason = args.reason.trim();
@@ -78,7 +75,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let text = |purged: &Purged, around: &Around, is_done: bool| -> Result<String> {
         match asking {
             Some(_) => Ok(asked_for(&subjects, reason)),
-            None => Ok(text(&subjects, purged, around, &remotes(&store, purged)?, is_done)),
+            None => Ok(text(&subjects, purged, around, &remotes(&store, purged), is_done)),
         }
     };
     if args.dry_run {
@@ -172,8 +169,7 @@ fn forget(store: &Store, subjects: &Subjects) -> Result<()> {
 }
 
 /// The proposals that the caller can only ask for, if there are any: the policy wants two persons, and
-/// nobody else has asked, or another clone has to do it. Those that the caller has asked for before
-/// are not asked for again.
+/// nobody else has asked. Those that the caller has asked for before are not asked for again.
 fn wish<'s>(
     context: &Context,
     repository: &Repository,
@@ -186,10 +182,8 @@ fn wish<'s>(
     let me = context.actor(repository).identity();
     let (mut lacks, mut new) = (false, Vec::new());
     for target in subjects.targets.iter().filter(|target| target.record.is_none()) {
-        let asked: BTreeSet<String> =
-            view.asked_to_purge(&target.id)?.iter().map(|actor| actor.identity()).collect();
-        let by_others = asked.iter().any(|identity| *identity != me);
-        if !by_others || !target.is_own {
+        let asked = asked(view, &target.id);
+        if !asked.iter().any(|identity| *identity != me) {
             lacks = true;
             if !asked.contains(&me) {
                 new.push(&target.id);
@@ -199,32 +193,27 @@ fn wish<'s>(
     Ok(lacks.then_some(new))
 }
 
-/// What to run for each remote that may have it.
-fn remotes(store: &Store, purged: &Purged) -> Result<Vec<Remote>> {
-    let mut sending = Sending::default();
-    for Begun { lane, audience, epoch, .. } in &purged.lanes {
-        sending.epoch(store, audience, lane, *epoch)?;
-        let of_lane = format!("{}{lane}.", audience.archives());
-        let is_of_lane = |name: &&String| name.starts_with(&of_lane);
-        for remote in store.remotes_of(audience) {
-            for name in purged.removed.iter().filter(is_of_lane) {
-                sending.removed(&remote, audience.name_there(name));
-            }
-        }
-        // Nothing is sent where nothing is sent by default; what may be there has to go.
-        for remote in store.remotes_beside(audience) {
-            for name in audience.earlier_there(lane, *epoch) {
-                sending.removed(&remote, name);
-            }
-            for name in purged.removed.iter().chain(&purged.archives).filter(is_of_lane) {
-                sending.removed(&remote, audience.name_there(name));
-            }
-        }
+/// Who wants it to be purged, by its thread. Nobody does where that cannot be read.
+fn asked(view: &View<'_>, id: &ProposalId) -> BTreeSet<String> {
+    let Ok(thread) = view.thread(id) else { return BTreeSet::new() };
+    let asks = |stamped: &&Stamped| matches!(&stamped.event.data, Data::Purge(it) if it.asked);
+    let events = thread.history.events().iter().filter(asks);
+    events.map(|stamped| stamped.event.actor.identity()).collect()
+}
+
+/// What to run for each remote that may have it: the tombstone is sent, and what is gone here goes there. Git only
+/// warns of a ref that is not there.
+fn remotes(store: &Store, purged: &Purged) -> BTreeMap<String, Vec<String>> {
+    let mut gone: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (remote, name) in purged.removed.iter().flat_map(|name| store.at_remotes(name)) {
+        gone.entry(remote).or_default().insert(name);
     }
-    for name in &purged.removed {
-        if let Some((remote, rest)) = store.fetched_from(name) {
-            sending.removed(&remote, format!("refs/aye/log/{rest}"));
-        }
-    }
-    Ok(sending.commands())
+    let send = store.clone_id().map(|clone| push_refspec(&clone));
+    let commands = |(remote, names): (String, BTreeSet<String>)| {
+        let sent = send.iter().map(|refspec| format!("git push {remote} '{refspec}'"));
+        let gone: String = names.iter().map(|name| format!(" :{name}")).collect();
+        let commands = sent.chain([format!("git push {remote}{gone}")]).collect();
+        (remote, commands)
+    };
+    gone.into_iter().map(commands).collect()
 }

@@ -333,6 +333,24 @@ pub(super) fn compose(
 }
 
 impl Store {
+    /// The open threads of this clone that [`Store::close`] would close, whatever their age.
+    ///
+    /// # Errors
+    /// If the refs cannot be read.
+    pub fn closable(&self, now: DateTime<Utc>) -> Result<Vec<ObjectId>> {
+        let threads = Threads::new(self);
+        let mut found = Vec::new();
+        for id in threads.ids()? {
+            let is_own = |tip: &Tip| tip.source == Source::Own;
+            if threads.tips(&id)?.iter().any(is_own)
+                && threads.read(&id).is_ok_and(|thread| may_close(&thread, None, now))
+            {
+                found.push(id);
+            }
+        }
+        Ok(found)
+    }
+
     /// Closes those of `ids` that may be: a chunk has their tips, and this clone's refs of them go. With an
     /// `age`, only threads whose last event is older. Returns how many were closed.
     ///
@@ -399,5 +417,138 @@ fn may_close(thread: &Thread, age: Option<Duration>, now: DateTime<Utc>) -> bool
                 && age.is_none_or(since)
         }),
         _ => since(age.unwrap_or_default().max(IDLE)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::store::thread::tests::{Scene, papers};
+
+    fn id(seed: u64) -> ObjectId {
+        ObjectId::from_hex(crate::sha256::hex(&seed.to_le_bytes())[..40].as_bytes()).unwrap()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn chunk_has_the_threads_that_it_was_made_of(
+            counts in proptest::collection::vec(1_usize..=64, 1..200),
+            is_fetched in any::<bool>(),
+        ) {
+            let scene = Scene::new();
+            let threads: BTreeMap<ObjectId, Vec<ObjectId>> = counts
+                .iter()
+                .enumerate()
+                .map(|(at, count)| {
+                    let tip = |tip: usize| id((at * 1_000 + tip + 1) as u64);
+                    (id(at as u64 * 1_000), (0..*count).map(tip).collect())
+                })
+                .collect();
+            let mut batch = Batch::new(scene.store.repository().repo());
+            let chunk = compose(&mut batch, &threads, DateTime::UNIX_EPOCH).unwrap();
+            batch.write(crate::flush::Method::No).unwrap();
+            let name = match is_fetched {
+                true => format!("{}origin/0123456789abcdef/closed/{chunk}", refs::REMOTES),
+                false => Space::Shared.chunk(&chunk),
+            };
+            scene.set(&name, chunk);
+            let all = Threads::new(&scene.store);
+            let ledger = all.ledger().unwrap();
+            let entries = ledger.entries(&ledger.chunks()[0]).unwrap();
+            prop_assert_eq!(entries.into_iter().collect::<BTreeMap<_, _>>(), threads.clone());
+            for (id, tips) in &threads {
+                let (found, failed) = ledger.tips(id);
+                let found: Vec<ObjectId> = found.into_iter().map(|tip| tip.id).collect();
+                prop_assert_eq!(&found, tips);
+                prop_assert!(failed.is_none());
+                let digits = id.to_string();
+                prop_assert!(all.find(&digits[..8]).unwrap().contains(id));
+                prop_assert_eq!(ledger.between(id, id).len(), 1);
+            }
+            let bound = |digit: char| ObjectId::from_hex(digit.to_string().repeat(40).as_bytes()).unwrap();
+            prop_assert_eq!(ledger.between(&bound('0'), &bound('f')).len(), threads.len());
+            prop_assert_eq!(ledger.tips(&id(7)).0, vec![]);
+            prop_assert_eq!(ledger.aside(), vec![]);
+        }
+    }
+
+    fn now() -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + Duration::days(20_000)
+    }
+
+    #[test]
+    fn decided_threads_leave_their_refs_and_stay_as_they_were() {
+        let scene = Scene::new();
+        let mut all = Vec::new();
+        for at in 0..70 {
+            let first = scene.propose(at);
+            let space = if at % 7 == 0 { Space::Private } else { Space::Shared };
+            scene.set(&space.name(&first), first);
+            if at % 2 == 0 {
+                scene.set(&space.name(&first), scene.reject(first, &[first], &papers()));
+            }
+            all.push(first);
+        }
+        // Expired by now, but for this one.
+        let late = scene.event(&[], now().timestamp(), {
+            let mut data = crate::proposal::sample::propose(Default::default(), Vec::new());
+            if let Data::Propose(propose) = &mut data {
+                propose.expires_at = now() + Duration::days(1);
+            }
+            data
+        });
+        scene.set(&Space::Shared.name(&late), late);
+        scene.git(&["pack-refs", "--all", "--prune"]);
+        let read = |id: &ObjectId| scene.read(*id);
+        let before: Vec<Thread> = all.iter().map(read).collect();
+        let ids: Vec<ObjectId> = all.iter().chain([&late]).copied().collect();
+        assert_eq!(scene.store.close(&ids, None, now()).unwrap(), 70);
+        let threads = Threads::new(&scene.store);
+        assert_eq!(threads.ids().unwrap(), [late].into());
+        assert_eq!(threads.ledger().unwrap().chunks().len(), 2);
+        for (id, before) in all.iter().zip(&before) {
+            let after = read(id);
+            assert_eq!((&after.history, &after.tips), (&before.history, &before.tips));
+            assert_eq!((after.space, after.own), (before.space, None));
+            assert_eq!(after.parents().unwrap(), before.parents().unwrap());
+        }
+        assert_eq!(scene.store.close(&ids, None, now()).unwrap(), 0);
+        scene.git(&["fsck", "--strict", "--no-dangling"]);
+        // Closed is a place: a later event makes the ref again.
+        let again = scene.comment(&before[3].tips, "late");
+        scene.set(&Space::Shared.name(&all[3]), again);
+        assert_eq!(read(&all[3]).tips, [again]);
+        // Too young.
+        assert_eq!(scene.store.close(&ids, Some(Duration::days(30_000)), now()).unwrap(), 0);
+    }
+
+    #[test]
+    fn chunk_that_cannot_be_read_stops_only_what_is_found_nowhere_else() {
+        let scene = Scene::new();
+        let (open, closed) = (scene.propose(1), scene.propose(2));
+        for id in [open, closed] {
+            scene.set(&Space::Shared.name(&id), scene.reject(id, &[id], &papers()));
+        }
+        scene.store.close(&[closed], None, now()).unwrap();
+        let bad = scene.comment(&[open], "no chunk");
+        let fetched = format!("{}origin/0123456789abcdef/closed/{bad}", refs::REMOTES);
+        scene.set(&fetched, bad);
+        assert_eq!(scene.read(closed).history.events().len(), 2);
+        let threads = Threads::new(&scene.store);
+        assert!(threads.read(&id(1)).unwrap_err().is(&crate::proposal::codes::PROPOSAL_NOT_FOUND));
+        let aside = threads.ledger().unwrap().aside();
+        assert_eq!((aside.len(), aside[0].name.as_str()), (1, fetched.as_str()));
+        scene.set(&Space::Shared.chunk(&bad), bad);
+        assert_eq!(scene.read(open).history.events().len(), 2);
+        assert_eq!(scene.read(closed).history.events().len(), 2);
+        let error = Threads::new(&scene.store).read(&id(1)).unwrap_err();
+        assert!(error.is(&codes::THREAD_DAMAGED));
+        scene.store.set_thread_aside(&Space::Shared.chunk(&bad)).unwrap();
+        let error = Threads::new(&scene.store).read(&id(1)).unwrap_err();
+        assert!(error.is(&crate::proposal::codes::PROPOSAL_NOT_FOUND));
     }
 }

@@ -1,18 +1,15 @@
 //! What is wrong, and what can be done about it.
 
-use std::collections::BTreeSet;
-
 use chrono::{DateTime, Utc};
 
-use super::remotes::{leaks, rewound};
-use super::{Problem, Wanted, is_leak};
+use super::objects::{self, Damaged};
+use super::{Problem, Wanted, is_by_others, remotes};
 use crate::error::{Error, Result};
 use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::proposal::ProposalId;
 use crate::repository::codes::INVALID_CONFIG;
-use crate::store::codes::{CACHE_TAMPERED, PROPOSAL_ARCHIVED};
-use crate::store::{Damage, Examined, Filter, Leftover, Store, Trouble, TroubleKind, View, idle};
+use crate::store::{Examined, Leftover, Store, View, idle};
 use crate::worktree::codes as apply;
 
 /// What a look at everything has found.
@@ -24,14 +21,13 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// Looks at `store` and `view`, of which the objects `found` were looked at, as closely as is `wanted`.
+    /// Looks at `store` and `view`, as closely as is `wanted`.
     ///
     /// # Errors
     /// Those of the store, where they are no finding.
     pub(super) fn at(
         store: &Store,
-        view: &View,
-        found: &[Damage],
+        view: &View<'_>,
         wanted: Wanted,
         now: DateTime<Utc>,
     ) -> Result<Self> {
@@ -42,20 +38,14 @@ impl Look {
             Err(error) => vec![error],
         };
         let left = store.leftovers(view, wanted.full, now)?;
-        let mut looking = Looking { store, view, found, now, problems: Vec::new() };
-        let (broken, incomplete) = looking.objects();
-        looking.lanes(&broken)?;
-        let reading = view.hold();
-        // As long as lanes are damaged nothing can be held against them.
-        if broken.is_empty() {
-            looking.proposals()?;
-        }
-        let examined = store.examine(view, wanted.reads_all(), now)?;
-        drop(reading);
+        let damaged = objects::damaged(view, wanted.reads_all())?;
+        let mut looking = Looking { store, view, now, problems: Vec::new() };
+        looking.threads()?;
+        looking.objects(&damaged);
         looking.forged_stamp()?;
         looking.private(&private);
         looking.pushes();
-        looking.examined(examined, &incomplete);
+        looking.examined(store.examine(view, wanted.reads_all(), now)?, &damaged);
         looking.settings();
         looking.surroundings(&left);
         Ok(Self { problems: looking.problems, left })
@@ -65,13 +55,12 @@ impl Look {
 /// A look that is under way.
 struct Looking<'a> {
     store: &'a Store,
-    view: &'a View,
-    found: &'a [Damage],
+    view: &'a View<'a>,
     now: DateTime<Utc>,
     problems: Vec<Problem>,
 }
 
-impl<'a> Looking<'a> {
+impl Looking<'_> {
     fn add(&mut self, code: impl Into<String>, message: impl Into<String>) {
         self.problems.push(Problem::new(code, message));
     }
@@ -80,66 +69,35 @@ impl<'a> Looking<'a> {
         self.problems.push(Problem::new(code, message).hint(Some(hint)));
     }
 
-    /// Damaged objects. Returns the refs of the lanes that these break, and the proposals of which some are missing.
-    fn objects(&mut self) -> (BTreeSet<&'a str>, BTreeSet<&'a str>) {
-        let (mut broken, mut incomplete) = (BTreeSet::new(), BTreeSet::new());
-        for damage in self.found {
-            self.problems.push(damaged(damage, self.view));
-            if damage.breaks_lane() {
-                broken.extend([damage.lane_ref()])
-            } else {
-                incomplete.extend(damage.proposals().iter().map(String::as_str))
-            }
+    /// Damaged objects of threads that can be read.
+    fn objects(&mut self, found: &[Damaged]) {
+        for Damaged { id, message } in found {
+            let (end, given_up) = end_of(self.view, id);
+            let hint = format!(
+                "git fetch --refetch REMOTE, where a clone or remote has it; to {given_up}: {end}"
+            );
+            self.add_hinted("object_missing", message.clone(), hint);
         }
-        (broken, incomplete)
     }
 
-    /// Lanes, but for those that were `named` with their objects.
-    fn lanes(&mut self, named: &BTreeSet<&str>) -> Result<()> {
-        let (store, view) = (self.store, self.view);
-        for broken in view.broken().iter().filter(|broken| !named.contains(&*broken.name)) {
-            let message = format!("{} at commit {}: {}", broken.name, broken.commit, broken.why);
-            if broken.is_absent {
-                self.add_hinted(TroubleKind::Incomplete.id(), message, broken.hint())
-            } else {
-                self.add("lane_broken", message)
-            }
+    /// Threads and refs that cannot be read, tombstones to follow, and a copy of this clone.
+    fn threads(&mut self) -> Result<()> {
+        for trouble in self.view.troubles()?.iter().filter(|trouble| !is_by_others(trouble)) {
+            self.add(trouble.code.clone(), trouble.message());
         }
-        for trouble in view.troubles().iter().filter(|trouble| trouble.kind.is_damage()) {
-            if trouble.kind != TroubleKind::Unreadable || !named.contains(&*trouble.name) {
-                self.add(trouble.kind.id(), trouble.message());
-            }
+        for name in self.store.copied_refs(self.view)? {
+            self.add("clone_copied", format!("{name} was written by a copy of this clone"));
         }
-        let purged = TroubleKind::Purged;
-        for name in store.archives_of_purged(view)? {
-            self.add(purged.id(), format!("{name} holds what was purged by its owner"));
+        for holder in self.store.purged_content(self.view)? {
+            let by = if holder.is_own { "here" } else { "by another clone" };
+            let (id, names) = (&holder.id, holder.names.join(", "));
+            self.add("purged_content", format!("{id} was purged {by}, and is still in {names}"));
         }
-        let of_purged = |trouble: &&Trouble| trouble.kind == purged;
-        let named = view.troubles().iter().filter(of_purged);
-        let named: Vec<&str> = named.filter_map(|it| it.proposal.as_deref()).collect();
-        for (id, names) in store.shown_of_purged(view)? {
-            if !named.contains(&id.as_str()) {
-                let message = format!("{id} was purged by its owner, and is still in {names}");
-                self.add(purged.id(), message);
-            }
-        }
-        self.problems.extend(store.rewound()?.iter().map(rewound));
-        for name in store.sessions_of_purged()? {
+        for name in self.store.sessions_of_purged()? {
             let message =
                 format!("session {name} holds what was purged, in refs/aye/session/{name}");
             let hint = format!("aye session end {name} --discard");
-            self.add_hinted(purged.id(), message, hint);
-        }
-        Ok(())
-    }
-
-    /// Proposals, held against the lanes.
-    fn proposals(&mut self) -> Result<()> {
-        let verifier = self.store.verifier(self.view, usize::MAX);
-        for summary in self.view.proposals(&Filter::default(), self.now)? {
-            if let Err(error) = verifier.proposal(&summary.id) {
-                self.add(error.code().id, error.message());
-            }
+            self.add_hinted("purged_content", message, hint);
         }
         Ok(())
     }
@@ -150,12 +108,12 @@ impl<'a> Looking<'a> {
         let waiting = view.count_pending(now)? + view.contested(now)?.len();
         if waiting == 0
             || !idle::look(store.repository().common_dir(), now)
-            || !view.is_current(store)
+            || !view.is_current()
         {
             return Ok(());
         }
         self.add(
-            CACHE_TAMPERED.id,
+            "stamp_forged",
             format!("the file idle in .git/aye says that nothing waits, and {waiting} do"),
         );
         Ok(())
@@ -178,34 +136,28 @@ impl<'a> Looking<'a> {
         }
     }
 
-    /// Settings by which git would push lanes to somebody they are not for.
+    /// Settings by which git would push what is private.
     fn pushes(&mut self) {
-        for pushes in self.store.pushes_of_others() {
-            if is_leak(self.view, &pushes) {
-                self.add("private_lane_pushed", leaks(&pushes));
+        for found in self.store.misconfigured_remotes() {
+            if remotes::is_leak(self.store, &found) {
+                self.add("private_pushed", remotes::setting(&found));
             }
         }
     }
 
-    /// Pending refs, contents and projections; not what is missing of those that are known to be `incomplete`.
-    fn examined(&mut self, examined: Examined, incomplete: &BTreeSet<&str>) {
+    /// Pending refs, contents and projections; not those that lack an object which is `named`.
+    fn examined(&mut self, examined: Examined, named: &[Damaged]) {
         for (what, why) in examined.refs {
             self.add(format!("pending_ref_{what}"), why);
         }
         for (id, error) in examined.unreadable {
-            if incomplete.contains(id.as_str()) {
+            if named.iter().any(|damaged| damaged.id == id) {
                 continue;
             }
             // No copy of it can be made here, so a repair would not help.
-            let hint = match error.hint_text().filter(|_| error.is(&PROPOSAL_ARCHIVED)) {
-                Some(fetch) => fetch.to_owned(),
-                None => {
-                    let (end, given_up) = end_of(self.view, id.as_str());
-                    format!(
-                        "git fetch --refetch REMOTE, where it has what is missing; to {given_up}: {end}"
-                    )
-                }
-            };
+            let (end, given_up) = end_of(self.view, &id);
+            let hint =
+                format!("git fetch --refetch REMOTE, where it has what is missing; to {given_up}: {end}");
             self.add_hinted(error.code().id, format!("{id}: {}", error.message()), hint);
         }
         match examined.projections {
@@ -255,26 +207,9 @@ impl<'a> Looking<'a> {
     }
 }
 
-/// An object that is damaged or missing.
-fn damaged(damage: &Damage, view: &View) -> Problem {
-    let code = if damage.breaks_lane() { "lane_broken" } else { "object_missing" };
-    let hint = match damage.proposals() {
-        [id] if !damage.breaks_lane() => {
-            let (end, given_up) = end_of(view, id);
-            format!(
-                "git fetch --refetch REMOTE {}, where a clone or remote has it; to {given_up}: {end}",
-                damage.lane_ref()
-            )
-        }
-        _ => return Problem::new(code, damage.message()),
-    };
-    Problem::new(code, damage.message()).hint(Some(hint))
-}
-
 /// How a proposal of which something is lost is done with: the command, and what that does, in words.
-fn end_of(view: &View, id: &str) -> (String, &'static str) {
-    let found = ProposalId::parse(id).and_then(|id| view.proposal(&id));
-    if found.is_ok_and(|proposal| proposal.decision().is_some()) {
+fn end_of(view: &View<'_>, id: &ProposalId) -> (String, &'static str) {
+    if view.proposal(id).is_ok_and(|proposal| proposal.decision().is_some()) {
         (format!("aye purge {id} -m damaged"), "give up all that is recorded of it")
     } else {
         (format!("aye reject {id} -m damaged"), "give it up")

@@ -1,6 +1,7 @@
 //! Whether the store is sound, and what can be repaired of it.
 
 mod find;
+mod objects;
 mod remotes;
 pub mod table;
 
@@ -11,8 +12,8 @@ use serde::Serialize;
 use self::find::Look;
 use crate::app::plan as task_plan;
 use crate::error::{Error, Result};
-use crate::proposal::Actor;
-use crate::store::{Audience, Damage, Pushes, Store, TroubleKind, View};
+use crate::proposal::{Actor, ActorKind};
+use crate::store::{Store, Trouble, View};
 use crate::worktree::codes as apply;
 
 /// Something that is wrong.
@@ -65,7 +66,7 @@ impl Wanted {
 
 /// What was found.
 #[derive(Default)]
-pub struct Findings {
+pub struct Findings<'s> {
     /// What is wrong, and was not repaired.
     pub problems: Vec<Problem>,
     /// What was repaired, in words. Untrusted.
@@ -73,7 +74,7 @@ pub struct Findings {
     /// How many proposals are pending.
     pub pending: usize,
     /// What there is now; `None` where refs stand in the way that hold no object id.
-    pub view: Option<View>,
+    pub view: Option<View<'s>>,
 }
 
 /// Most times that what is due is seen to: each takes care of a hundred fetched proposals or more.
@@ -84,12 +85,12 @@ const MOST_ROUNDS: usize = 10_000;
 ///
 /// # Errors
 /// Those of the store.
-pub fn examine(
-    store: &Store,
+pub fn examine<'s>(
+    store: &'s Store,
     actor: &Actor,
     wanted: Wanted,
     now: DateTime<Utc>,
-) -> Result<Findings> {
+) -> Result<Findings<'s>> {
     let mut repaired = Vec::new();
     let unreadable = store.unreadable_refs();
     if wanted.repair {
@@ -98,24 +99,22 @@ pub fn examine(
         }
     } else if !unreadable.is_empty() {
         // Nothing else can be looked at before these are out of the way.
-        let problem = |name| Problem::new("lane_broken", format!("{name} holds no object id"));
+        let problem = |name: &String| {
+            Problem::new("thread_damaged", format!("{name} holds no object id")).hint(Some(table::REPAIR))
+        };
         let problems = unreadable.iter().map(problem).collect();
         return Ok(Findings { problems, ..Findings::default() });
     }
+    // Threads are read from their commits, whatever a list says.
+    store.forget_memo();
     let examination = Examination { store, actor, wanted, now };
-    let mut view = store.readable_view()?;
-    let mut found = examination.inspect(&view)?;
-    if !found.iter().any(Damage::breaks_lane) {
-        if examination.catch_up(&mut view)? {
-            found = examination.inspect(&view)?;
-        }
-        // Nothing is read from it: whatever stands there is written anew.
-        let _ = task_plan::project(store.repository(), &view, &store.repository().branch());
-    }
-    let mut look = examination.look(&view, &found)?;
+    let mut view = examination.catch_up(store.view()?)?;
+    // Nothing is read from it: whatever stands there is written anew.
+    let _ = task_plan::project(store.repository(), &view, &store.repository().branch());
+    let mut look = examination.look(&view)?;
     if wanted.repair && !(look.problems.is_empty() && repaired.is_empty()) {
-        view = examination.repair(view, &look, &mut repaired)?;
-        look = examination.look(&view, &examination.inspect(&view)?)?;
+        view = examination.repair(&view, &look, &mut repaired)?;
+        look = examination.look(&view)?;
     }
     let pending = view.count_pending(now)?;
     Ok(Findings { problems: look.problems, repaired, pending, view: Some(view) })
@@ -129,13 +128,9 @@ struct Examination<'a> {
     now: DateTime<Utc>,
 }
 
-impl Examination<'_> {
-    fn inspect(&self, view: &View) -> Result<Vec<Damage>> {
-        self.store.inspect(view, self.wanted.reads_all())
-    }
-
+impl<'s> Examination<'s> {
     /// Sets aside what cannot be read, and makes again what can be derived. `look` is of `view`.
-    fn repair(&self, mut view: View, look: &Look, repaired: &mut Vec<String>) -> Result<View> {
+    fn repair(&self, view: &View<'_>, look: &Look, repaired: &mut Vec<String>) -> Result<View<'s>> {
         let store = self.store;
         let refused = [apply::JOURNAL_INVALID.id, apply::JOURNAL_FOREIGN.id];
         if look.problems.iter().any(|problem| refused.contains(&&*problem.code)) {
@@ -144,93 +139,84 @@ impl Examination<'_> {
         if !look.left.is_empty() {
             repaired.extend(store.remove_leftovers(&look.left)?);
         }
-        drop(view);
-        // What was in the cache may have come from objects that are not there any more.
-        view = store.view_with_new_cache()?;
-        // What is not here yet is not damaged; what is refused is named as long as its remote has it.
-        let broken = view.broken().iter().filter(|broken| !broken.is_absent);
-        let unread = view
-            .troubles()
-            .iter()
-            .filter(|trouble| trouble.kind == TroubleKind::Unreadable && !trouble.is_refused());
-        let names: Vec<&String> =
-            broken.map(|it| &it.name).chain(unread.map(|it| &it.name)).collect();
-        for name in &names {
-            repaired.push(store.set_lane_aside(&view, name)?);
+        // Whatever is not in an unreadable part of the ledger can be found again without it.
+        for trouble in view.troubles()?.iter().filter(|trouble| is_own_chunk(trouble)) {
+            repaired.push(store.set_thread_aside(&trouble.name)?);
         }
-        if !names.is_empty() {
-            drop(view);
-            view = store.view_with_new_cache()?;
+        if self.actor.kind != ActorKind::Ci && !store.copied_refs(view)?.is_empty() {
+            let clone = store.renew_clone_id()?;
+            repaired.push(format!("aye.clone is {clone} now: the next push goes below that name"));
         }
-        let pending = store.rebuild_projections(&view, self.now)?;
-        if !view.is_current(store) {
-            drop(view);
-            view = store.readable_view()?;
+        store.forget_memo();
+        if let Ok(Some(private)) = store.repository().private() {
+            private.remove("idle");
         }
+        let pending = store.rebuild_projections(&store.view()?, self.now)?;
+        let view = store.view()?;
         // Whatever stands there is nobody's.
         let _ = task_plan::project(store.repository(), &view, &store.repository().branch());
-        repaired.push(format!("cache, pending refs and projections rebuilt ({pending} pending)"));
+        repaired.push(format!("memo, pending refs and projections rebuilt ({pending} pending)"));
         Ok(view)
     }
 
-    /// All that is wrong in `view`, in which the objects `found` were looked at.
-    fn look(&self, view: &View, found: &[Damage]) -> Result<Look> {
-        Look::at(self.store, view, found, self.wanted, self.now)
+    /// All that is wrong in `view`.
+    fn look(&self, view: &View<'_>) -> Result<Look> {
+        Look::at(self.store, view, self.wanted, self.now)
     }
 
     /// Does what the next writers would do. Where nothing can be written it waits; it is no damage.
-    /// Returns whether something was done.
-    fn catch_up(&self, view: &mut View) -> Result<bool> {
+    /// Returns what there is then.
+    fn catch_up(&self, mut view: View<'s>) -> Result<View<'s>> {
         let (store, now) = (self.store, self.now);
-        let mut is_due = store.is_unfinished(view)
-            || !view.newly_expired(now, 1)?.is_empty()
-            || !view.revived(now, 1)?.is_empty();
-        let was_due = is_due;
         let mut left = None;
         for _ in 0..MOST_ROUNDS {
             // What cannot be done now, under git's lock for example, is not done by asking again.
-            let before = left.replace(store.unfinished(view));
+            let before = left.replace(store.unfinished(&view, now));
+            let is_due = store.is_unfinished(&view, now);
             if !is_due || before == left || store.write(self.actor, now, |_| Ok(())).is_err() {
                 break;
             }
-            *view = store.readable_view()?;
-            is_due = store.is_unfinished(view);
+            view = store.view()?;
         }
-        Ok(was_due)
+        Ok(view)
     }
 }
 
-/// What is not damaged, but worth knowing of the remotes of `store`, of `view`, and of what was set aside.
+/// Whether it is a part of this clone's own ledger.
+fn is_own_chunk(trouble: &Trouble) -> bool {
+    let directories = crate::store::Space::ALL.map(|space| format!("{}closed/", space.directory()));
+    directories.iter().any(|directory| trouble.name.starts_with(directory))
+}
+
+/// Whether only what others have pushed is left out by it, and the thread is read.
+fn is_by_others(trouble: &Trouble) -> bool {
+    let fetched = ["refs/aye/remotes/", "refs/aye/kept/"];
+    trouble.is_skipped() || fetched.iter().any(|directory| trouble.name.starts_with(directory))
+}
+
+/// Most notices about threads that are printed: whoever may push refs chooses how many there are.
+const MOST: usize = 50;
+
+/// What is not damaged, but worth knowing of the settings and the threads of `store`, and of what was set aside.
 ///
 /// # Errors
 /// If the refs cannot be read.
-pub fn warnings(store: &Store, view: Option<&View>) -> Result<Vec<String>> {
-    let mut warnings = Vec::new();
-    if let Some(view) = view {
-        let pushes = store.pushes_of_others().into_iter();
-        let harmless = pushes.filter(|pushes| !is_leak(view, pushes));
-        warnings.extend(harmless.map(|pushes| remotes::leaks(&pushes)));
-        warnings.extend(remotes::remotes(store, view));
-    }
+pub fn warnings(store: &Store, view: Option<&View<'_>>) -> Result<Vec<String>> {
+    let settings = store.misconfigured_remotes();
+    let harmless = settings.iter().filter(|found| !remotes::is_leak(store, found));
+    let mut warnings: Vec<String> = harmless.map(remotes::setting).collect();
+    warnings.extend(remotes::missing(store));
+    warnings.extend(remotes::passwords(store.repository()));
+    let Some(view) = view else { return Ok(warnings) };
     let aside = |name: String| {
         format!(
             "{name} was set aside and is not read: `git log -p {name}` shows what it holds, `git update-ref -d {name}` \
              lets it go"
         )
     };
-    if view.is_some() {
-        warnings.extend(store.asides()?.into_iter().map(aside));
-    }
-    warnings.extend(store.fetches_over_own().iter().map(remotes::overwrites));
-    warnings.extend(remotes::passwords(store.repository()));
+    warnings.extend(store.asides()?.into_iter().map(aside));
+    let troubles = view.troubles()?;
+    let others = troubles.iter().filter(|trouble| is_by_others(trouble)).take(MOST);
+    warnings.extend(others.map(|trouble| format!("{}: {}", trouble.code, trouble.message())));
     Ok(warnings)
-}
-
-/// Whether there are lanes now that `pushes` would send to somebody they are not for.
-fn is_leak(view: &View, pushes: &Pushes) -> bool {
-    view.lanes_by_audience().iter().any(|(audience, _)| match audience {
-        Audience::Default => false,
-        Audience::Private => true,
-        Audience::Remote(remote) => *remote != pushes.remote,
-    })
 }

@@ -1,42 +1,19 @@
-//! What is wrong with remotes, and with what they have done to lanes, in words.
+//! What is wrong with remotes and the settings for them, in words.
 
-use super::Problem;
 use super::table::remedy;
 use crate::repository::Repository;
-use crate::store::{Overwrites, Pushes, Rewound, Store, TroubleKind, View};
+use crate::store::{Misconfigured, Space, Store};
 use crate::text::shell;
 
-/// What is for remotes that there are not, and whether there is one that all else is for.
-pub(super) fn remotes(store: &Store, view: &View) -> Vec<String> {
-    let gone = view.remotes_gone(store).into_iter().map(|remote| {
+/// Remotes to share with that there are not.
+pub(super) fn missing(store: &Store) -> Vec<String> {
+    let missing = |name: String| {
         format!(
-            "what was said here for the remote '{remote}' cannot be sent, for there is no remote of that name; if it \
-             has another one now, make it known by the old one too (git remote add {remote} URL), and push \
-             'refs/aye/for/{remote}/*:refs/aye/log/*' to that"
+            "aye.syncRemote is '{name}', and there is no remote of that name: git config aye.syncRemote NAME, or git \
+             config --unset aye.syncRemote"
         )
-    });
-    let home = view.remotes_come_home(store).into_iter().map(|remote| {
-        format!(
-            "what was said here for the remote '{remote}' while another one was the default is not sent with \
-             'refs/aye/log/*'; git push {remote} 'refs/aye/for/{remote}/*:refs/aye/log/*'"
-        )
-    });
-    let mut found: Vec<String> = gone.chain(home).collect();
-    if let Some(name) = store.default_remote_missing() {
-        found.push(format!(
-            "aye.remote is '{name}', and there is no remote of that name: what is said is for none of those that \
-             there are; git config aye.remote NAME, or git config --unset aye.remote"
-        ));
-    }
-    let names = store.remotes_without_default();
-    if !names.is_empty() {
-        found.push(format!(
-            "none of the remotes {} is the default one, so what is said of proposals of one of them is for all; name \
-             it: git config aye.remote NAME",
-            names.join(", ")
-        ));
-    }
-    found
+    };
+    store.sync_remotes_missing().into_iter().map(missing).collect()
 }
 
 /// The keys of `repository`'s configuration whose URL of a remote holds a password or a token; without the URL.
@@ -50,51 +27,31 @@ pub(super) fn passwords(repository: &Repository) -> Vec<String> {
     repository.passwords_of_remotes().iter().map(holds).collect()
 }
 
-pub(super) fn leaks(pushes: &Pushes) -> String {
-    let Pushes { remote, why } = pushes;
-    format!("{why}: a push to '{remote}' takes lanes along that are not for it")
-}
-
-pub(super) fn overwrites(fetch: &Overwrites) -> String {
-    let Overwrites { remote, key, refspec, instead, other } = fetch;
-    let value = shell::quote(refspec);
-    let instead =
-        instead.as_ref().map(|it| format!(" && git config --add {key} {}", shell::quote(it)));
-    let what = match other {
-        Some(other) => format!(
-            "puts the lanes of others in the place of those of '{other}', so that what is said of their proposals \
-             goes there"
-        ),
-        None => "takes this clone's own lanes back to what is there, and what was said here since the last push is gone"
-            .to_owned(),
-    };
-    format!(
-        "{key} is {refspec}: each fetch from '{remote}' {what}; git config --fixed-value --unset-all {key} {value}{}",
-        instead.unwrap_or_default()
-    )
-}
-
-pub(super) fn rewound(lane: &Rewound) -> Problem {
-    let Rewound { name, lost, now, is_behind, kept } = lane;
-    let how = match now {
-        Some(now) => format!("rewound from {lost} to {now}"),
-        None => "removed".to_owned(),
-    };
-    let keeps = if kept.starts_with("refs/aye/remotes/") {
-        "has what was pushed of it"
+/// What a setting does, and the command that ends it.
+pub(super) fn setting(found: &Misconfigured) -> String {
+    let Misconfigured { key, value, why } = found;
+    let end = if value == "true" {
+        format!("git config {key} false")
     } else {
-        "keeps what it had"
+        format!("git config --fixed-value --unset-all {key} {}", shell::quote(value))
     };
-    let message = format!(
-        "{name}, this clone's own, was {how} by something else than aye, as by a fetch that writes over it; {kept} {keeps}"
-    );
-    let hint = match (is_behind, now) {
-        (true, Some(now)) => format!("bring it back: git update-ref {name} {lost} {now}"),
-        (true, None) => format!("bring it back: git update-ref {name} {lost} ''"),
-        (false, _) => format!(
-            "`git log -p {kept}` shows what was said; say again here what still holds, then let it go: \
-             git update-ref -d {kept}"
-        ),
+    format!("{key} is {value}: {why}; {end}")
+}
+
+/// Whether the setting sends what is private, and something is.
+pub(super) fn is_leak(store: &Store, found: &Misconfigured) -> bool {
+    let private = Space::Private.directory();
+    let sends = if found.key.ends_with(".push") {
+        let sent = found.value.trim_start_matches('+');
+        let sent = sent.split([':', '*']).next().unwrap_or_default();
+        sent.starts_with(private) || private.starts_with(sent)
+    } else {
+        found.key.ends_with(".mirror")
     };
-    Problem { hint, ..Problem::new(TroubleKind::Rewound.id(), message) }
+    let is_there = || {
+        let refs = store.repository().repo().references().ok();
+        let found = refs.as_ref().and_then(|refs| refs.prefixed(private).ok());
+        found.is_some_and(|mut found| found.next().is_some())
+    };
+    sends && is_there()
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Exit, Result};
 use crate::hooks::{Hook, Place};
 use crate::proposal::codes;
 use crate::proposal::rules::Verb;
-use crate::store::{Audience, Held, Store};
+use crate::store::{Held, Space, Store};
 use crate::text::{counted, escape};
 
 /// How `--remove` goes about it.
@@ -54,7 +54,7 @@ struct Removal {
 pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     let store = context.store()?;
     let repository = store.repository();
-    let view = store.readable_view()?;
+    let view = store.view()?;
     let held = store.held(&view, context.now)?;
     let hooks = Place::find(repository)?;
     let hooked = agents::hooked(context, repository)?;
@@ -92,7 +92,7 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
         return context.declined("nothing removed");
     }
     // Before anything is gone.
-    held.require_as_shown(&store.held(&store.readable_view()?, context.now)?)?;
+    held.require_as_shown(&store.held(&store.view()?, context.now)?)?;
     let begun = session::names(context, repository)?;
     if let Some(name) = begun.iter().find(|name| !removal.sessions.contains(name)) {
         let message = format!("session {name} has begun since the sessions were shown");
@@ -115,7 +115,7 @@ fn remove(store: &Store, shown: &Held, now: DateTime<Utc>, hooks: &Place) -> Res
         let journal = apply::lock(store)?;
         store.remove_held(shown, now)?;
         if repository.work_dir().is_some() {
-            task_plan::project(repository, &store.readable_view()?, &repository.branch())?;
+            task_plan::project(repository, &store.view()?, &repository.branch())?;
         }
         hooks.uninstall(&Hook::ALL)?;
         store.remove_private()?;
@@ -130,7 +130,7 @@ fn text(held: &Held, removal: &Removal) -> String {
     let mut text = format!(
         "{}, {} among them, with {} and {} that were decided\n",
         counted(held.refs.len(), "ref"),
-        counted(held.lanes, "lane"),
+        counted(held.threads, "thread"),
         counted(held.pending.len(), "pending proposal"),
         held.decided,
     );
@@ -157,13 +157,12 @@ fn text(held: &Held, removal: &Removal) -> String {
     if !removal.configuration.is_empty() {
         text += &format!("  and {} in the git configuration\n", removal.configuration.join(", "));
     }
-    let private = held.audiences.iter().find(|(of, _)| *of == Audience::Private);
-    if let Some((_, private)) = private {
-        text +=
-            &format!("  {} private: nobody else has what is in it\n", counted(*private, "lane"));
+    if let Some((_, private)) = held.spaces.iter().find(|(of, _)| *of == Space::Private) {
+        let private = counted(*private, "thread");
+        text += &format!("  {private} private: nobody else has what is in it\n");
     }
     if held.only_here {
-        text += "  no remote that was fetched has all of this clone's own lanes\n";
+        text += "  no remote that was fetched has all of this clone's own threads\n";
     }
     text
 }

@@ -1,7 +1,8 @@
 //! What a purge does, in words.
 
+use std::collections::BTreeMap;
+
 use super::Around;
-use crate::cli::sending::Remote;
 use crate::proposal::ProposalId;
 use crate::store::{Purged, Subjects, Where};
 use crate::text::{escape, shell};
@@ -30,31 +31,13 @@ pub(super) fn text(
     subjects: &Subjects,
     purged: &Purged,
     around: &Around,
-    remotes: &[Remote],
+    remotes: &BTreeMap<String, Vec<String>>,
     is_done: bool,
 ) -> String {
     let mut text = String::new();
     let mut line = |words: String| text += &format!("{}\n", escape::line(&words));
     let ids = ids(subjects);
     line(format!("{ids}  {}", if is_done { "purged" } else { "would be purged" }));
-    for lane in &purged.lanes {
-        let verb = if is_done { "goes" } else { "would go" };
-        line(format!("  lane {} {verb} on in epoch {} without it", lane.lane, lane.epoch));
-        if lane.is_copied {
-            line(
-                "    it is private and was copied here; the clone that writes it has it still:"
-                    .into(),
-            );
-            line(format!("    there: aye purge {ids} -m TEXT"));
-        }
-    }
-    for name in &purged.archives {
-        line(if is_done {
-            format!("  archive without it: {name}")
-        } else {
-            format!("  archive to be composed again: {name}")
-        });
-    }
     for name in &purged.removed {
         line(format!("  {}: {name}", if is_done { "removed" } else { "to be removed" }));
     }
@@ -78,14 +61,13 @@ pub(super) fn text(
             also_in.join(", ")
         ));
     }
-    for left in &purged.left {
-        let by = left.by.join(", ");
-        line(format!("  lane {} of {by} still holds something of it: {}", left.lane, left.name));
-        line(format!("    fetch, then in the clone that writes it: aye purge {ids} -m TEXT"));
+    for name in &purged.left {
+        line(format!("  the ledger of another clone holds it still: {name}"));
+        line(format!("    fetch once it is purged there, too: aye purge {ids} -m TEXT"));
     }
-    for remote in remotes {
-        line(format!("  {} may still have it:", remote.remote));
-        remote.commands.iter().for_each(|command| line(format!("    {command}")));
+    for (remote, commands) in remotes {
+        line(format!("  {remote} may still have it:"));
+        commands.iter().for_each(|command| line(format!("    {command}")));
     }
     let when = if is_done { "" } else { "then " };
     line(format!(
