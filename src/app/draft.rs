@@ -4,7 +4,7 @@ use crate::changeset::patch::FileReport;
 use crate::changeset::{Changeset, FileChange};
 use crate::error::Result;
 use crate::proposal::Proposal;
-use crate::proposal::event::{InputForm, On};
+use crate::proposal::event::{Incomplete, InputForm, On};
 use crate::proposal::statement::Target;
 use crate::store::Store;
 
@@ -20,6 +20,8 @@ pub struct Draft {
     pub(super) on: Option<On>,
     /// Where they were made, where that is not HEAD: where a session was started.
     pub(super) target: Option<Target>,
+    /// What changed as well, and is not in it.
+    pub(super) incomplete: Vec<Incomplete>,
     /// The changed files are to go back in the work tree once they are proposed.
     pub(super) take_back: bool,
     /// The files of the patch it was read from with a hunk that went elsewhere, or was matched otherwise, than
@@ -41,6 +43,7 @@ impl Draft {
             message: None,
             on: None,
             target: None,
+            incomplete: Vec::new(),
             take_back: false,
             adapted: Vec::new(),
         })

@@ -39,8 +39,9 @@ pub use draft::Draft;
 
 use chrono::{DateTime, Utc};
 
+use crate::error::Result;
 use crate::proposal::{Actor, ActorKind, Caller, Proposal};
-use crate::store::Store;
+use crate::store::{Store, View};
 
 /// Who asks for something, where and when.
 pub struct Session<'a> {
@@ -65,4 +66,16 @@ impl Session<'_> {
 /// Whether `actor`, in this clone, has proposed it.
 fn is_own(store: &Store, proposal: &Proposal, actor: &Actor) -> bool {
     store.clone_ids().iter().any(|clone| proposal.is_proposed_by(actor, Some(clone)))
+}
+
+/// Whether the event of `proposal` was recorded in this clone: whoever may push can name any clone in theirs.
+///
+/// # Errors
+/// If the thread cannot be read.
+fn is_recorded_here(view: &View<'_>, proposal: &Proposal, event: &str) -> Result<bool> {
+    let thread = view.thread(&proposal.id)?;
+    match thread.history.get(event) {
+        Some(stamped) => view.has_recorded(&proposal.id, stamped),
+        None => Ok(false),
+    }
 }

@@ -123,6 +123,7 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
         instead_of: details.instead_of.map(|id| store.view()?.resolve(&id)).transpose()?,
         on: draft.on,
         target: draft.target,
+        incomplete: draft.incomplete,
         memory: None,
         private: details.private,
     };
@@ -186,6 +187,7 @@ pub fn revise(
             expires_in,
             on: draft.on,
             target: draft.target,
+            incomplete: draft.incomplete,
             form: draft.form,
             ..NewRevision::new(&draft.changeset, RevisionReason::Answer)
         };
@@ -200,7 +202,7 @@ pub fn revise(
         }
         // Nor does it expire itself before what stands on it.
         let above = uppers.expires_at();
-        if let Some(above) = above.filter(|above| expires_at.is_some_and(|own| own < *above)) {
+        if above.is_some_and(|above| expires_at.is_some_and(|own| own < above)) {
             writer.extend(id, authority.evidence().clone())?;
         }
         let followed = uppers.follow(writer, authority, &draft.changeset, &revised.id)?;
@@ -236,6 +238,7 @@ pub fn rest(
         instead_of: Some(proposal.id.clone()),
         on: None,
         target: proposal.current().target.clone(),
+        incomplete: Vec::new(),
         memory: None,
         private: false,
     };

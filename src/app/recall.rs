@@ -3,6 +3,7 @@
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 
+use super::is_recorded_here;
 use crate::changeset::Changeset;
 use crate::error::Result;
 use crate::proposal::Proposal;
@@ -85,7 +86,7 @@ fn is_of(
     proposing: &Proposing,
 ) -> Result<bool> {
     for revision in proposal.revisions.iter().filter(|revision| revision.at >= proposing.at) {
-        if !view.is_from_here(store, &revision.event)? {
+        if !is_recorded_here(view, proposal, &revision.event)? {
             continue;
         }
         let files = store.commit_above(&record.base, revision, "What a session proposed")?;

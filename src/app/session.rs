@@ -8,9 +8,9 @@ use crate::decide;
 use crate::decide::verdict::{self, Besides, Word};
 use crate::error::{Error, Result};
 use crate::git;
-use crate::proposal::event::{Evidence, InputForm};
+use crate::proposal::event::{Evidence, Incomplete, InputForm};
 use crate::proposal::rules::Verb;
-use crate::proposal::{Actor, Proposal, Revision as Revised, Status};
+use crate::proposal::{Proposal, Revision as Revised, Status};
 use crate::repository::Repository;
 use crate::session::follow::{self, Followed};
 use crate::session::home::{Changing, Held, Home, State};
@@ -23,7 +23,7 @@ use crate::text;
 
 use super::left_out::{LeftOut, left_out};
 use super::propose::{self, Details, Recorded, Revision};
-use super::{Draft, Session, is_own, proposable, recall, wait};
+use super::{Draft, Session, is_own, is_recorded_here, proposable, recall, wait};
 
 /// What became of the files of a session.
 #[derive(Debug)]
@@ -198,18 +198,13 @@ pub fn follow(
 /// Whether all revisions of `proposal` are of this clone, or a person here has decided for them.
 fn is_ours(store: &Store, proposal: &Proposal) -> Result<bool> {
     let view = store.view()?;
-    let thread = view.thread(&proposal.id)?;
-    let is_here = |event: &str| match thread.history.get(event) {
-        Some(stamped) => view.has_recorded(&proposal.id, stamped),
-        None => Ok(false),
-    };
     if let Some(decision) = proposal.decision()
-        && is_here(&decision.event)?
+        && is_recorded_here(&view, proposal, &decision.event)?
     {
         return Ok(true);
     }
     for revision in &proposal.revisions {
-        if !is_here(&revision.event)? {
+        if !is_recorded_here(&view, proposal, &revision.event)? {
             return Ok(false);
         }
     }
@@ -233,7 +228,7 @@ fn decided_earlier(store: &Store, record: &Record, proposal: &Proposal) -> Resul
     let view = store.view()?;
     let (mut known, mut is_later) = (None, false);
     for revision in &proposal.revisions {
-        if view.is_from_here(store, &revision.event)? {
+        if is_recorded_here(&view, proposal, &revision.event)? {
             if proposal.undecided.contains(&revision.event) {
                 is_later = true
             } else {
@@ -386,6 +381,7 @@ pub fn submit(
     let read::Left { changes, mut passed_over, strays } =
         read::left(repository, &home.tree(name), Some(name), &record.base)?;
     let changes = proposable::only(store, changes, &mut passed_over)?;
+    let incomplete = incomplete(store, &passed_over)?;
     let may_revise = match &pending {
         Some(proposal) => is_own(store, proposal, &caller.actor),
         None => false,
@@ -434,7 +430,7 @@ pub fn submit(
             let Details { description, expires_in, .. } = details;
             recall::note(store, home, changing, &mut record, (&changeset, *now))?;
             let draft = Draft::new(store, changeset, InputForm::Session)?;
-            let draft = Draft { target: record.target.clone(), ..draft };
+            let draft = Draft { target: record.target.clone(), incomplete, ..draft };
             let revision = Revision { draft, description, expires_in, notes: Vec::new() };
             SubmitOutcome::Revised(propose::revise(session, &authority, &proposal, revision)?)
         }
@@ -445,7 +441,7 @@ pub fn submit(
             let details = Details { description, instead_of, ..details };
             recall::note(store, home, changing, &mut record, (&changeset, *now))?;
             let draft = Draft::new(store, changeset, InputForm::Session)?;
-            let draft = Draft { target: record.target.clone(), ..draft };
+            let draft = Draft { target: record.target.clone(), incomplete, ..draft };
             SubmitOutcome::Proposed(propose::propose(session, draft, details)?)
         }
     };
@@ -527,6 +523,18 @@ fn withdraw(session: &Session<'_>, proposal: Proposal) -> Result<SubmitOutcome> 
     let besides = Besides { reason, ..Besides::default() };
     verdict::say(store, &authority, *now, proposals, Word::Withdraw, &besides)?;
     Ok(SubmitOutcome::Withdrawn(proposal))
+}
+
+/// What the proposal is to say of the files that are not in it: nothing of those that are private.
+fn incomplete(store: &Store, passed_over: &[(String, String)]) -> Result<Vec<Incomplete>> {
+    let mut found = Vec::new();
+    for (path, why) in passed_over {
+        let Ok(path) = RepoPath::new(path) else { continue };
+        if !store.is_private(std::iter::once(&path))? {
+            found.push(Incomplete { path, reason: why.clone() });
+        }
+    }
+    Ok(found)
 }
 
 fn is_same(store: &Store, revision: &Revised, changeset: &Changeset) -> bool {

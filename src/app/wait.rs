@@ -83,7 +83,7 @@ pub fn until(
     clock: impl Fn() -> DateTime<Utc>,
 ) -> Result<Document> {
     let started = Instant::now();
-    let mut tips = Tips::read(store.repository().common_dir());
+    let mut tips = Tips::read(store.repository().common_dir(), clock());
     let mut proposal = look(store, id)?;
     let mut pause = PAUSES.0;
     loop {
@@ -101,7 +101,7 @@ pub fn until(
         let left = (proposal.expires_at - now).max(TimeDelta::zero()).to_std().unwrap_or_default();
         std::thread::sleep(rest.min(left).max(Duration::from_millis(1)));
         pause = pause.mul_f32(1.3).min(PAUSES.1);
-        let current = Tips::read(store.repository().common_dir());
+        let current = Tips::read(store.repository().common_dir(), clock());
         // Where the tips cannot be read from files, look properly each time.
         if current.is_none() || current != tips {
             tips = current;
@@ -138,7 +138,7 @@ pub fn any(
         let all = store.view()?.proposals(&filter, clock())?.into_iter();
         Ok(all.filter(|summary| !summary.changes_requested).collect())
     };
-    let mut tips = Tips::read(store.repository().common_dir());
+    let mut tips = Tips::read(store.repository().common_dir(), clock());
     let known: HashSet<String> = open()?.into_iter().map(|summary| summary.revision).collect();
     let mut pause = PAUSES.0;
     loop {
@@ -149,7 +149,7 @@ pub fn any(
         let left = limit.map_or(pause, |limit| limit.saturating_sub(started.elapsed()));
         std::thread::sleep(pause.min(left).max(Duration::from_millis(1)));
         pause = pause.mul_f32(1.3).min(PAUSES.1);
-        let current = Tips::read(store.repository().common_dir());
+        let current = Tips::read(store.repository().common_dir(), clock());
         if current.is_some() && current == tips {
             continue;
         }

@@ -82,7 +82,7 @@ impl Of<'_> {
         now: DateTime<Utc>,
         changes: &BTreeMap<BString, Option<Entry>>,
     ) -> Result<Vec<(Proposal, Cover)>> {
-        let Self { store, view } = self;
+        let Self { view, .. } = self;
         let mut found: Vec<(Proposal, Cover)> = Vec::new();
         let mut seen = BTreeSet::new();
         for path in changes.keys() {
@@ -124,8 +124,7 @@ impl Of<'_> {
         files: &'f [Approved],
         lookup: impl Fn(&RepoPath) -> Option<Entry>,
     ) -> Result<Option<&'f Approved>> {
-        let Self { store, view } = self;
-        approved::first_difference(view, approved, files, lookup)
+        approved::first_difference(self.view, approved, files, lookup)
     }
 
     /// True if a commit that takes files from what `parent` gives to what `made` does brings what was

@@ -69,7 +69,7 @@ pub(super) fn stamp(context: &Context, store: &Store, view: &View) {
         return;
     }
     // Read only where there is a stamp to leave.
-    let tips = idle::Tips::read(store.repository().common_dir());
+    let tips = idle::Tips::read(store.repository().common_dir(), context.now);
     let Some(tips) = tips.filter(|_| view.is_current()) else { return };
     let lasting = view.count_pending(context.now - MARGIN).is_ok_and(|count| count == 0);
     idle::stamp(store.repository().common_dir(), context.now, &tips, lasting);

@@ -132,7 +132,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         };
         answer.proposals.iter().zip(&proposals).map(line).collect()
     })?;
-    let view = store.view()?;
     for Proposal { id, .. } in proposals.iter().filter(|it| it.form == InputForm::Worktree) {
         // Its text was taken out of the work tree, where its author may miss it.
         if context.format.is_none() {

@@ -142,7 +142,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             // The answer that was asked for is the command's; it must not get lost.
             Err(error) => {
                 context.note(&format!("warning: not recorded: {}", escape::line(error.message())));
-                if error.is(&store_codes::CI_HAS_NO_LANE) {
+                if error.is(&store_codes::CI_HAS_NO_CLONE) {
                     context.note(
                         "hint: --result FILE writes the result to a file for aye try --import",
                     );

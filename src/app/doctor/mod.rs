@@ -121,14 +121,14 @@ pub fn examine<'s>(
 }
 
 /// What is under way.
-struct Examination<'a> {
+struct Examination<'a, 'w> {
     store: &'a Store,
-    actor: &'a Actor,
+    actor: &'w Actor,
     wanted: Wanted,
     now: DateTime<Utc>,
 }
 
-impl<'s> Examination<'s> {
+impl<'s> Examination<'s, '_> {
     /// Sets aside what cannot be read, and makes again what can be derived. `look` is of `view`.
     fn repair(&self, view: &View<'_>, look: &Look, repaired: &mut Vec<String>) -> Result<View<'s>> {
         let store = self.store;

@@ -26,7 +26,6 @@ pub(super) fn run(
 ) -> Result<Exit> {
     let chosen = args.part.choose(store, &proposals)?;
     let wanted = (chosen.part.as_ref(), &chosen.made);
-    proposals.iter().try_for_each(Proposal::require_understood)?;
     let shown = shown(store, &proposals, wanted, effect)?;
     let related = related(context, store, &shown)?;
     let fits = shown.iter().all(|shown| shown.plan.refusal().is_none());

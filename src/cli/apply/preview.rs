@@ -52,10 +52,8 @@ pub fn each_shown(
     }
     let mut ahead = Ahead::new(store.repository())?;
     let view = store.view()?;
-    let show = |proposal: &Proposal| {
-        proposal.require_understood()?;
-        ahead.show(store, &view, proposal, part, made.get(&proposal.id))
-    };
+    let show =
+        |proposal: &Proposal| ahead.show(store, &view, proposal, part, made.get(&proposal.id));
     Ok(proposals.iter().map(show).collect())
 }
 

@@ -23,7 +23,7 @@ use crate::proposal::document::{Document, SetAside};
 use crate::proposal::event::Subject;
 use crate::proposal::{Proposal, Status};
 use crate::render::age;
-use crate::render::style::{Palette, Role};
+use crate::render::style::Palette;
 use crate::repository::Repository;
 use crate::scan::gate;
 use crate::text::escape;

@@ -114,6 +114,7 @@ impl Service<'_> {
             instead_of: None,
             on: None,
             target: None,
+            incomplete: Vec::new(),
             memory: Some(memory),
             private,
         })
