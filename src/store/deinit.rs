@@ -75,7 +75,8 @@ impl Store {
         for id in &all {
             let found = threads.tips(id)?;
             *spaces.entry(threads.space(id)?).or_insert(0) += 1;
-            let is_elsewhere = |own: &Tip| found.iter().any(|tip| !tip.is_own() && tip.id == own.id);
+            let is_elsewhere =
+                |own: &Tip| found.iter().any(|tip| !tip.is_own() && tip.id == own.id);
             only_here |= found.iter().any(|tip| tip.source == Source::Own && !is_elsewhere(tip));
             tips.extend(found.into_iter().map(|tip| (tip.name, tip.id.to_string())));
         }

@@ -6,10 +6,10 @@ use std::path::Path;
 use bstr::ByteSlice as _;
 
 use super::announce::Announced;
+use super::codes;
 use super::partial::Promised;
 use super::trouble::Notices;
 use super::upkeep::Upkeep;
-use super::codes;
 use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::error::{Error, Result};
 use crate::proposal::{ActorKind, AgentRun};
@@ -219,7 +219,9 @@ impl Store {
         )?;
         let creates = changeset.changes().iter().any(|change| change.before.is_none());
         match self.repository.work_dir() {
-            Some(_) if creates => self.repository.worktree()?.check_directories(changeset.changes()),
+            Some(_) if creates => {
+                self.repository.worktree()?.check_directories(changeset.changes())
+            }
             _ => Ok(()),
         }
     }

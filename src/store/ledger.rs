@@ -102,8 +102,10 @@ impl Ledger {
             })?;
         }
         let chunks = names.into_iter().filter_map(|name| {
-            let parsed = Name::parse(&name, remotes, hash).filter(|name| name.role == Role::Chunk)?;
-            let space = if parsed.origin == Origin::Private { Space::Private } else { Space::Shared };
+            let parsed =
+                Name::parse(&name, remotes, hash).filter(|name| name.role == Role::Chunk)?;
+            let space =
+                if parsed.origin == Origin::Private { Space::Private } else { Space::Shared };
             let is_own = matches!(parsed.origin, Origin::Private | Origin::Shared);
             Some(Chunk { name, id: parsed.id, space, is_own })
         });
@@ -166,10 +168,15 @@ impl Ledger {
     pub(super) fn tips(&self, id: &ObjectId) -> (Vec<Tip>, Option<SetAside>) {
         let (mut tips, mut failed) = (Vec::new(), None);
         for chunk in &self.chunks {
-            let found = self.parts_from(chunk, id, |from| from <= id, |part| {
-                let at = part.binary_search_by(|(at, _)| at.cmp(id)).ok();
-                at.map(|at| part[at].1.clone()).unwrap_or_default()
-            });
+            let found = self.parts_from(
+                chunk,
+                id,
+                |from| from <= id,
+                |part| {
+                    let at = part.binary_search_by(|(at, _)| at.cmp(id)).ok();
+                    at.map(|at| part[at].1.clone()).unwrap_or_default()
+                },
+            );
             match found {
                 Ok(found) => tips.extend(found.into_iter().map(|tip| Tip {
                     name: chunk.name.clone(),
@@ -177,7 +184,9 @@ impl Ledger {
                     source: if chunk.is_own { Source::Closed } else { Source::ClosedElsewhere },
                     space: chunk.space,
                 })),
-                Err(why) if chunk.is_own => failed = Some(SetAside::unread(chunk.name.clone(), &why)),
+                Err(why) if chunk.is_own => {
+                    failed = Some(SetAside::unread(chunk.name.clone(), &why))
+                }
                 Err(_) => {}
             }
         }
@@ -188,10 +197,15 @@ impl Ledger {
     pub(super) fn between(&self, low: &ObjectId, high: &ObjectId) -> BTreeSet<ObjectId> {
         let mut ids = BTreeSet::new();
         for chunk in &self.chunks {
-            let found = self.parts_from(chunk, low, |from| from <= high, |part| {
-                let ids = part.iter().map(|(id, _)| *id);
-                ids.filter(|id| low <= id && id <= high).collect()
-            });
+            let found = self.parts_from(
+                chunk,
+                low,
+                |from| from <= high,
+                |part| {
+                    let ids = part.iter().map(|(id, _)| *id);
+                    ids.filter(|id| low <= id && id <= high).collect()
+                },
+            );
             ids.extend(found.unwrap_or_default());
         }
         ids
@@ -300,9 +314,8 @@ pub(super) fn compose(
     let empty = batch.add(Kind::Tree, b"")?;
     let commit = |parents: String, lines: String, message: String| {
         let who = format!("aye <> {} +0000", now.timestamp().max(0));
-        let text = format!(
-            "tree {empty}\n{parents}author {who}\ncommitter {who}\n{lines}\n{message}\n"
-        );
+        let text =
+            format!("tree {empty}\n{parents}author {who}\ncommitter {who}\n{lines}\n{message}\n");
         text.into_bytes()
     };
     let parent = |id: &ObjectId| format!("parent {id}\n");
@@ -372,9 +385,10 @@ impl Store {
             let mut ready = BTreeMap::new();
             for id in ids {
                 // This clone's own ref in this space. One of a published thread in `private/` is history.
-                let own = threads.tips(id)?.into_iter().find(|tip| {
-                    tip.source == Source::Own && tip.space == space
-                });
+                let own = threads
+                    .tips(id)?
+                    .into_iter()
+                    .find(|tip| tip.source == Source::Own && tip.space == space);
                 let Some(own) = own else { continue };
                 let Ok(thread) = threads.read(id) else { continue };
                 if may_close(&thread, age, now) {
@@ -391,7 +405,8 @@ impl Store {
                 crate::failpoint!("ledger.objects");
                 let name = space.chunk(&chunk);
                 if refs::target(self.repository(), &name)? != Some(chunk) {
-                    refs::compare_and_swap(self.repository(), &name, None, chunk, durable)?.sure()?;
+                    refs::compare_and_swap(self.repository(), &name, None, chunk, durable)?
+                        .sure()?;
                 }
                 crate::failpoint!("ledger.chunk");
                 let own = some.iter().map(|(_, (_, own))| (own.name.clone(), Some(own.id)));
@@ -412,9 +427,7 @@ fn may_close(thread: &Thread, age: Option<Duration>, now: DateTime<Utc>) -> bool
     let first = thread.history.first().map(|first| &first.event.data);
     match first {
         Some(Data::Propose(_)) => fold(&thread.history).is_some_and(|proposal| {
-            proposal.status(now) != Status::Pending
-                && !proposal.contested
-                && age.is_none_or(since)
+            proposal.status(now) != Status::Pending && !proposal.contested && age.is_none_or(since)
         }),
         _ => since(age.unwrap_or_default().max(IDLE)),
     }
@@ -531,6 +544,7 @@ mod tests {
         let scene = Scene::new();
         let (open, closed) = (scene.propose(1), scene.propose(2));
         for id in [open, closed] {
+            scene.set(&Space::Shared.name(&id), id);
             scene.set(&Space::Shared.name(&id), scene.reject(id, &[id], &papers()));
         }
         scene.store.close(&[closed], None, now()).unwrap();

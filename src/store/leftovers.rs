@@ -110,8 +110,13 @@ impl Store {
     /// Lock files of git that are older than any command of git's takes for a step. They are never
     /// removed here: what holds one may only be slow.
     pub fn stale_locks(&self, now: DateTime<Utc>) -> Vec<StaleLock> {
-        let common =
-            ["packed-refs.lock", "packed-refs.new", "config.lock", "shallow.lock", "objects/maintenance.lock"];
+        let common = [
+            "packed-refs.lock",
+            "packed-refs.new",
+            "config.lock",
+            "shallow.lock",
+            "objects/maintenance.lock",
+        ];
         let common = common.iter().map(|name| self.repository().common_dir.join(name));
         let own = ["index.lock", "HEAD.lock"]
             .iter()

@@ -81,7 +81,8 @@ pub(super) fn read(
     if size > most {
         return Err(bad(format!("has {size} bytes, over the limit of {most}")));
     }
-    let mut object = repo.find_object(id).map_err(|error| bad(format!("cannot be read: {error}")))?;
+    let mut object =
+        repo.find_object(id).map_err(|error| bad(format!("cannot be read: {error}")))?;
     let data = std::mem::take(&mut object.data);
     match hashed(id.kind(), kind, &data) {
         Ok(hash) if hash == id => Ok(data),

@@ -46,7 +46,9 @@ impl Store {
     /// Whether the promisor remote may be asked again for what threads lack: there is one, and it has not
     /// just kept a command waiting in vain.
     pub(super) fn may_ask_again(&self) -> bool {
-        self.repository().is_partial() && self.promised.0.borrow().may_ask() && !self.is_left_alone()
+        self.repository().is_partial()
+            && self.promised.0.borrow().may_ask()
+            && !self.is_left_alone()
     }
 
     /// Lets the promisor remote be asked again, however long it took to fail.

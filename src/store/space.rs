@@ -112,7 +112,8 @@ impl Store {
             return accepted(id);
         }
         // Another process may have made it since this one read its configuration.
-        let answer = self.repository().git()?.args(["config", "--local", "--get", "aye.clone"]).answer()?;
+        let answer =
+            self.repository().git()?.args(["config", "--local", "--get", "aye.clone"]).answer()?;
         let mut id = answer.stdout.to_str_lossy().trim().to_owned();
         if id.is_empty() {
             id = format!("{:016x}", crate::beneath::random());
@@ -140,13 +141,15 @@ impl Store {
                     && tips.iter().all(|own| !own.is_own() || own.id != tip.id)
             };
             let copies: Vec<&Tip> = tips.iter().filter(is_copy).collect();
-            let Some(thread) = (!copies.is_empty()).then(|| view.threads.read(&id).ok()).flatten() else {
+            let Some(thread) = (!copies.is_empty()).then(|| view.threads.read(&id).ok()).flatten()
+            else {
                 continue;
             };
             let at = |tip: &Tip| thread.history.at(&tip.id.to_string());
             let own: Vec<usize> = tips.iter().filter(|tip| tip.is_own()).filter_map(at).collect();
             let is_reached = |tip: usize| own.iter().any(|own| thread.history.saw(*own, tip));
-            let copies = copies.into_iter().filter(|tip| at(tip).is_some_and(|tip| !is_reached(tip)));
+            let copies =
+                copies.into_iter().filter(|tip| at(tip).is_some_and(|tip| !is_reached(tip)));
             found.extend(copies.map(|tip| tip.name.clone()));
         }
         Ok(found)
@@ -240,7 +243,8 @@ impl Store {
                 found.push(Misconfigured { key, value: "true".to_owned(), why });
             }
         };
-        const PRUNES: &str = "a plain git fetch deletes events of other clones that the remote has lost";
+        const PRUNES: &str =
+            "a plain git fetch deletes events of other clones that the remote has lost";
         is_true("fetch.prune".to_owned(), PRUNES);
         for remote in remotes(self.repository().repo()) {
             is_true(format!("remote.{remote}.prune"), PRUNES);
@@ -289,8 +293,9 @@ fn accepted(id: String) -> Result<String> {
         return Ok(id);
     }
     let why = format!("aye.clone is '{id}', not 16 hexadecimal digits");
-    Err(Error::new(&repository_codes::INVALID_CONFIG, why)
-        .hint("`openssl rand -hex 8` prints some; a build machine keeps the same ones for all its runs"))
+    Err(Error::new(&repository_codes::INVALID_CONFIG, why).hint(
+        "`openssl rand -hex 8` prints some; a build machine keeps the same ones for all its runs",
+    ))
 }
 
 /// Whether one side of `refspec` is below `refs/aye/`, or a pattern above it.
@@ -335,7 +340,9 @@ mod tests {
         let refused = |local: &str, remote: &str| Sent { local, remote }.refusal().is_some();
         assert!(!refused("refs/aye/p/0", "refs/aye/by/c/0"));
         assert!(!refused("refs/heads/private/x", "refs/heads/private/x"));
-        for never in ["private/0", "remotes/o/c/0", "kept/o/c.1/0", "pending/p", "session/s", "before/p"] {
+        for never in
+            ["private/0", "remotes/o/c/0", "kept/o/c.1/0", "pending/p", "session/s", "before/p"]
+        {
             let name = format!("{ROOT}{never}");
             assert!(refused(&name, "refs/aye/by/c/0"), "{name}");
             assert!(refused("0123abcd", &name), "{name}");
@@ -347,7 +354,8 @@ mod tests {
         for wrong in ["refs/*:refs/*", "+refs/aye/p/*:refs/aye/by/c/*", "*", ":refs/aye/by/c/0"] {
             assert!(names_aye(wrong), "{wrong}");
         }
-        for fine in ["+refs/heads/*:refs/remotes/origin/*", "main", "HEAD", "refs/ayes/*:refs/x/*"] {
+        for fine in ["+refs/heads/*:refs/remotes/origin/*", "main", "HEAD", "refs/ayes/*:refs/x/*"]
+        {
             assert!(!names_aye(fine), "{fine}");
         }
     }

@@ -20,6 +20,7 @@ use crate::proposal::statement::{ends_sha256, parse_ends};
 use crate::proposal::{
     Data, Event, History, Manifest, Papers, ProposalId, Stamped, Statement, codes as proposal_codes,
 };
+use crate::repository::header;
 
 /// Most events, and bytes of their commits, that a ref leads to.
 const MOST: (usize, u64) = (1_000, 16 << 20);
@@ -43,8 +44,14 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Most bytes of manifests and lists that a ref leads to.
 const MOST_LISTED: u64 = 64 << 20;
 
-/// Most bytes of all that is read of a thread, with fetched refs; others are named and not read.
-const MOST_IN_ALL: u64 = 32 << 20;
+/// Most bytes that are read of the fetched refs of a thread, and most that are kept of them in memory; more
+/// refs are named and not read. Of an own ref nothing is left out.
+const MOST_READ: u64 = 100 << 20;
+const MOST_KEPT: u64 = 96 << 20;
+
+/// Bytes of memory of a value of JSON, and of a byte of a list or a manifest.
+const PER_VALUE: u64 = 64;
+const PER_BYTE: u64 = 4;
 
 /// Where a tip stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,9 +165,12 @@ impl Thread {
             return Ok(self.parents.clone());
         }
         let id = ProposalId::from_event(&self.id.to_string());
-        Err(Error::new(&codes::THREAD_TOO_LONG, format!("{id} has {events} events of {bytes} bytes"))
-            .with("proposal_id", id.as_str())
-            .hint("propose it again: aye propose --instead-of names this one"))
+        Err(Error::new(
+            &codes::THREAD_TOO_LONG,
+            format!("{id} has {events} events of {bytes} bytes"),
+        )
+        .with("proposal_id", id.as_str())
+        .hint("propose it again: aye propose --instead-of names this one"))
     }
 
     /// How many events the next one of this clone has seen.
@@ -354,9 +364,9 @@ impl<'s> Threads<'s> {
         let now = Threads::new(self.store);
         let is_same = |id: &ObjectId, tips: &[Tip]| now.refs_of(id).is_ok_and(|now| *now == *tips);
         match self.all.get() {
-            Some(all) => now.all().is_ok_and(|found| {
-                found.tips == all.tips && found.tombstones == all.tombstones
-            }),
+            Some(all) => now
+                .all()
+                .is_ok_and(|found| found.tips == all.tips && found.tombstones == all.tombstones),
             None => self.one.borrow().iter().all(|(id, tips)| is_same(id, tips)),
         }
     }
@@ -460,9 +470,12 @@ impl<'s> Threads<'s> {
     pub fn read(&self, id: &ObjectId) -> Result<Thread> {
         if self.is_gone(id)? {
             let id = ProposalId::from_event(&id.to_string());
-            return Err(Error::new(&proposal_codes::PROPOSAL_PURGED, format!("{id} was purged here"))
-                .with("proposal_id", id.as_str())
-                .hint("its tombstone says by whom and why: aye log"));
+            return Err(Error::new(
+                &proposal_codes::PROPOSAL_PURGED,
+                format!("{id} was purged here"),
+            )
+            .with("proposal_id", id.as_str())
+            .hint("its tombstone says by whom and why: aye log"));
         }
         let (tips, failed) = self.found(id)?;
         if tips.is_empty() {
@@ -555,6 +568,11 @@ pub(super) fn first_of(store: &Store, commit: ObjectId) -> Option<ObjectId> {
     None
 }
 
+fn too_large(tip: &Tip) -> SetAside {
+    let why = "the fetched refs of the thread lead to more than is read";
+    SetAside::new(tip.name.clone(), &codes::TOO_MANY_REFS, why)
+}
+
 fn not_an_event(commit: &ObjectId, why: &str) -> Unread {
     Unread::Bad(format!("commit {commit} is not an event: {why}"))
 }
@@ -565,6 +583,8 @@ struct Node {
     tree: ObjectId,
     /// Of the commit.
     bytes: u64,
+    /// Bytes of memory that the event takes, by a guess from above.
+    weight: u64,
     /// Of manifest and lists.
     listed: u64,
     /// `None` once it is known to be on no good ref.
@@ -580,8 +600,10 @@ struct Reading<'s> {
     nodes: HashMap<ObjectId, Node>,
     /// Commits that make every ref bad which leads to them.
     bad: HashMap<ObjectId, Unread>,
-    /// Bytes that were kept.
-    bytes: u64,
+    /// Bytes that were read of fetched refs.
+    spent: u64,
+    /// Bytes of memory that the events take.
+    weight: u64,
 }
 
 /// A ref that was walked, and the commits that it leads to.
@@ -592,7 +614,7 @@ struct Walked {
 
 impl<'s> Reading<'s> {
     fn new(store: &'s Store, id: ObjectId) -> Self {
-        Self { store, id, nodes: HashMap::new(), bad: HashMap::new(), bytes: 0 }
+        Self { store, id, nodes: HashMap::new(), bad: HashMap::new(), spent: 0, weight: 0 }
     }
 
     fn thread(mut self, mut tips: Vec<Tip>) -> Result<Thread> {
@@ -671,7 +693,7 @@ impl<'s> Reading<'s> {
         let mut fresh = Vec::new();
         let walked = self.reach(tip, &mut fresh);
         match &walked {
-            Ok(_) => self.bytes += fresh.iter().map(|id| self.nodes[id].bytes).sum::<u64>(),
+            Ok(_) => self.weight += fresh.iter().map(|id| self.nodes[id].weight).sum::<u64>(),
             // Other refs may lead there as well; their events are read again then.
             Err(_) => fresh.iter().for_each(|id| {
                 self.nodes.entry(*id).and_modify(|node| node.stamped = None);
@@ -699,7 +721,8 @@ impl<'s> Reading<'s> {
                     self.bad.insert(at, why.clone());
                     SetAside::unread(tip.name.clone(), &why)
                 })?;
-                added += node.bytes;
+                added += node.weight;
+                self.spent += if tip.is_own() { 0 } else { node.bytes };
                 self.nodes.insert(at, node);
                 fresh.push(at);
             }
@@ -710,9 +733,8 @@ impl<'s> Reading<'s> {
                 let why = format!("it leads to more than {} events or {} bytes", MOST.0, MOST.1);
                 return Err(SetAside::new(tip.name.clone(), &codes::THREAD_TOO_LONG, &why));
             }
-            if !tip.is_own() && self.bytes + added > MOST_IN_ALL {
-                let why = format!("the refs of the thread lead to more than {MOST_IN_ALL} bytes");
-                return Err(SetAside::new(tip.name.clone(), &codes::TOO_MANY_REFS, &why));
+            if !tip.is_own() && (self.spent > MOST_READ || self.weight + added > MOST_KEPT) {
+                return Err(too_large(tip));
             }
         }
         Ok(reach)
@@ -761,6 +783,8 @@ impl<'s> Reading<'s> {
             parents: header.parents,
             tree: header.tree,
             bytes: data.len() as u64,
+            weight: data.len() as u64
+                + PER_VALUE * data.iter().filter(|b| b",:[{".contains(b)).count() as u64,
             listed: 0,
             stamped: Some(stamped),
             is_open,
@@ -803,45 +827,54 @@ impl<'s> Reading<'s> {
                 return Err(SetAside::unread(name(), why));
             }
             let Some(mut node) = self.nodes.remove(id) else { continue };
-            let done = if node.is_open { self.read_lists(&mut node) } else { Ok(()) };
+            let most =
+                if walked.tip.is_own() { u64::MAX } else { MOST_KEPT.saturating_sub(self.weight) };
+            let done = if node.is_open { self.read_lists(&mut node, most) } else { Ok(()) };
             listed += node.listed;
             self.nodes.insert(*id, node);
-            if let Err(why) = done {
+            if done == Err(None) {
+                return Err(too_large(&walked.tip));
+            }
+            if let Err(Some(why)) = done {
                 self.bad.insert(*id, why.clone());
                 return Err(SetAside::unread(name(), &why));
             }
             if listed > MOST_LISTED {
-                let why = format!("it leads to more than {MOST_LISTED} bytes of manifests and lists");
+                let why =
+                    format!("it leads to more than {MOST_LISTED} bytes of manifests and lists");
                 return Err(SetAside::new(name(), &codes::THREAD_TOO_LONG, &why));
             }
-        }
-        self.bytes += listed;
-        if self.bytes > MOST_IN_ALL && listed > 0 && !walked.tip.is_own() {
-            let why = format!("the refs of the thread lead to more than {MOST_IN_ALL} bytes");
-            return Err(SetAside::new(name(), &codes::TOO_MANY_REFS, &why));
         }
         Ok(())
     }
 
-    /// Reads the manifest and the lists that `node` names: they have to be in its own tree.
-    fn read_lists(&self, node: &mut Node) -> Result<(), Unread> {
+    /// Reads the manifest and the lists that `node` names, if they take at most `most` bytes of memory (`None`
+    /// otherwise): they have to be in its own tree.
+    fn read_lists(&mut self, node: &mut Node, most: u64) -> Result<(), Option<Unread>> {
         let Some(stamped) = &mut node.stamped else { return Ok(()) };
         let entries = self.entries(node.tree)?;
         let commit = stamped.id.clone();
         let not = |why: &str| Unread::Bad(format!("commit {commit} is not an event: {why}"));
         let repo = self.store.repository().repo();
-        let mut listed = 0;
-        let mut blob = |name: &str, id: Option<&str>, most: u64| -> Result<Vec<u8>, Unread> {
-            let found = entries.get(name).filter(|found| id.is_none_or(|id| found.to_string() == id));
+        let (mut listed, mut added) = (0, 0);
+        let mut blob = |name: &str, id: Option<&str>, longest| -> Result<Vec<u8>, Option<Unread>> {
+            let found =
+                entries.get(name).filter(|found| id.is_none_or(|id| found.to_string() == id));
             let found = found.ok_or_else(|| not(&format!("its tree has no such {name}")))?;
-            let data = objects::read(repo, *found, Kind::Blob, most)?;
-            listed += data.len() as u64;
-            Ok(data)
+            // The size is looked up before anything is inflated.
+            let size = header(repo, *found).map_or(0, |(_, size)| size);
+            added += size * PER_BYTE;
+            if added > most {
+                return Err(None);
+            }
+            listed += size;
+            Ok(objects::read(repo, *found, Kind::Blob, longest)?)
         };
         if let Some(list) = stamped.event.list().cloned() {
-            let name = if matches!(stamped.event.data, Data::Patch(_)) { "written" } else { "changes" };
+            let name =
+                if matches!(stamped.event.data, Data::Patch(_)) { "written" } else { "changes" };
             let data = blob(name, Some(&list.id), MOST_LISTED)?;
-            stamped.event.put_list(&data).map_err(|error| not(error.message()))?;
+            stamped.event.put_list(&data).map_err(|error| Some(not(error.message())))?;
         }
         if let Some(papers) = &mut stamped.papers {
             if let Some(named) = &papers.statement.manifest {
@@ -856,13 +889,15 @@ impl<'s> Reading<'s> {
             if let Some(named) = &papers.statement.ends {
                 match parse_ends(&blob("ends", None, MOST_BYTES)?) {
                     Some(ends) if ends_sha256(&ends) == *named => papers.ends = ends,
-                    Some(_) => papers.fault = Some("its ends are not those that the statement names"),
+                    Some(_) => {
+                        papers.fault = Some("its ends are not those that the statement names")
+                    }
                     None => papers.fault = Some("its ends are not canonical"),
                 }
             }
         }
-        node.listed = listed;
-        node.is_open = false;
+        (node.listed, node.is_open) = (listed, false);
+        self.weight += added;
         Ok(())
     }
 
@@ -895,3 +930,6 @@ impl<'s> Reading<'s> {
         (parents, (below.len(), size))
     }
 }
+
+#[cfg(test)]
+pub(in crate::store) mod tests;

@@ -5,7 +5,7 @@
 //! file `purged` in aye's own directory keeps salted hashes of the lines that they brought: the salt, and then 16
 //! hex digits a line. It never leaves this clone.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use bstr::ByteSlice as _;
 
@@ -14,6 +14,7 @@ use crate::beneath;
 use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::private::Directory;
+use crate::store::elsewhere::{brought, says_something};
 use crate::store::{Space, Store, View};
 
 const FILE: &str = "purged";
@@ -68,18 +69,6 @@ impl PurgedLines {
         self.known.iter().for_each(|hash| text += &format!("{hash}\n"));
         text.into_bytes()
     }
-}
-
-/// The lines of `new` that `old` has not, without spaces around them; empty ones are none.
-fn brought<'t>(old: &[u8], new: &'t [u8]) -> HashSet<&'t [u8]> {
-    let known: HashSet<&[u8]> = old.lines().map(<[u8]>::trim).collect();
-    let lines = new.lines().map(<[u8]>::trim);
-    lines.filter(|line| !line.is_empty() && !known.contains(line)).collect()
-}
-
-/// Whether a line is more than signs: a bracket stands in every file.
-fn says_something(line: &[u8]) -> bool {
-    line.iter().any(|b| b.is_ascii_alphanumeric() || *b >= 0x80)
 }
 
 impl Store {

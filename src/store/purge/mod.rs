@@ -197,7 +197,8 @@ impl Store {
         let mut moves = Vec::new();
         for target in subjects.targets.iter().filter(|target| target.record.is_none()) {
             let name = view.threads.space(&target.thread)?.tombstone(&target.thread);
-            moves.push((name, self.tombstone(&mut batch, authority, now, purging, &target.thread)?));
+            moves
+                .push((name, self.tombstone(&mut batch, authority, now, purging, &target.thread)?));
         }
         for (chunk, rest) in leads.chunks.iter().filter(|(_, rest)| !rest.is_empty()) {
             let new = ledger::compose(&mut batch, rest, now)?;

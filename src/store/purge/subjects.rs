@@ -47,7 +47,8 @@ pub(super) fn each_proposal(view: &View<'_>, mut found: impl FnMut(&Thread)) -> 
     }
     for id in ids {
         let Ok(thread) = view.threads.read(&id) else { continue };
-        if thread.history.first().is_some_and(|first| matches!(first.event.data, Data::Propose(_))) {
+        if thread.history.first().is_some_and(|first| matches!(first.event.data, Data::Propose(_)))
+        {
             found(&thread);
         }
     }

@@ -97,11 +97,15 @@ pub(super) fn each_packed(
 }
 
 /// The names directly in `directory`, which ends in a slash: of directories, or of loose refs.
-pub(super) fn names(repository: &Repository, directory: &str, are_directories: bool) -> Vec<String> {
+pub(super) fn names(
+    repository: &Repository,
+    directory: &str,
+    are_directories: bool,
+) -> Vec<String> {
     let entries = std::fs::read_dir(repository.common_dir().join(directory)).into_iter().flatten();
-    let entries = entries.flatten().filter(|entry| {
-        entry.file_type().is_ok_and(|kind| kind.is_dir() == are_directories)
-    });
+    let entries = entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir() == are_directories));
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| are_directories || !name.ends_with(".lock")).collect()
 }

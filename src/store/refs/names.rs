@@ -142,11 +142,20 @@ mod tests {
             (format!("refs/aye/p/gone/{hex}"), Some((Origin::Shared, Role::Tombstone))),
             (format!("refs/aye/private/{hex}"), Some((Origin::Private, Role::Thread))),
             (format!("refs/aye/private/closed/{hex}"), Some((Origin::Private, Role::Chunk))),
-            (format!("refs/aye/remotes/origin/{c}/{hex}"), Some((fetched("origin", c), Role::Thread))),
+            (
+                format!("refs/aye/remotes/origin/{c}/{hex}"),
+                Some((fetched("origin", c), Role::Thread)),
+            ),
             (format!("refs/aye/remotes/a/b/{c}/{hex}"), Some((fetched("a/b", c), Role::Thread))),
             (format!("refs/aye/remotes/a/{c}/{hex}"), Some((fetched("a", c), Role::Thread))),
-            (format!("refs/aye/remotes/a/{c}/gone/{hex}"), Some((fetched("a", c), Role::Tombstone))),
-            (format!("refs/aye/remotes/x/y/{c}/closed/{hex}"), Some((fetched("x/y", c), Role::Chunk))),
+            (
+                format!("refs/aye/remotes/a/{c}/gone/{hex}"),
+                Some((fetched("a", c), Role::Tombstone)),
+            ),
+            (
+                format!("refs/aye/remotes/x/y/{c}/closed/{hex}"),
+                Some((fetched("x/y", c), Role::Chunk)),
+            ),
             (format!("refs/aye/kept/a/b/{c}.01234567/{hex}"), Some((Origin::Kept, Role::Thread))),
             (format!("refs/aye/kept/a/{c}.0123456/{hex}"), None),
             (format!("refs/aye/p/{}", hex.to_uppercase()), None),

@@ -323,6 +323,71 @@ impl Drop for RefLock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::thread::tests::Scene;
+
+    fn id(digit: &str) -> ObjectId {
+        ObjectId::from_hex(digit.repeat(40).as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn ref_moves_only_from_where_it_is_expected() {
+        let scene = Scene::new();
+        let (repository, name) = (scene.store.repository(), "refs/aye/p/x");
+        let swap =
+            |from, to| compare_and_swap(repository, name, from, to, true).map(|it| it.sure());
+        assert!(swap(Some(id("1")), id("2")).is_err());
+        swap(None, id("1")).unwrap().unwrap();
+        assert!(swap(None, id("2")).unwrap_err().is(&codes::STORE_BUSY));
+        swap(Some(id("1")), id("2")).unwrap().unwrap();
+        assert_eq!(target(repository, name).unwrap(), Some(id("2")));
+        assert!(!scene.top().join(".git/refs/aye/p/x.lock").exists());
+    }
+
+    #[test]
+    fn deleted_refs_are_gone_loose_and_packed_and_others_stay() {
+        let scene = Scene::new();
+        let (repository, common) = (scene.store.repository(), scene.top().join(".git"));
+        let tip = scene.propose(0);
+        for name in ["refs/aye/p/both", "refs/aye/p/packed", "refs/aye/p/kept", "refs/heads/main"] {
+            scene.set(name, tip);
+        }
+        scene.git(&["pack-refs", "--all", "--prune"]);
+        let newer = scene.comment(&[tip], "x");
+        for name in ["refs/aye/p/both", "refs/aye/p/loose", "refs/aye/p/moved"] {
+            scene.set(name, newer);
+        }
+        let wanted = [
+            ("refs/aye/p/both", Some(newer)),
+            ("refs/aye/p/packed", Some(tip)),
+            ("refs/aye/p/loose", None),
+            ("refs/aye/p/moved", Some(tip)),
+            ("refs/aye/p/none", None),
+            ("refs/aye/none/none", None),
+        ];
+        let wanted = wanted.map(|(name, at)| (name.to_owned(), at));
+        let deleted = delete(repository, &wanted, true).unwrap();
+        assert_eq!(deleted, ["refs/aye/p/both", "refs/aye/p/loose", "refs/aye/p/packed"]);
+        let mut left = Vec::new();
+        super::super::each(repository, "refs/", |name, at| left.push((name, at))).unwrap();
+        let expected =
+            [("refs/aye/p/kept", tip), ("refs/aye/p/moved", newer), ("refs/heads/main", tip)];
+        assert_eq!(left, expected.map(|(name, at)| (name.to_owned(), at)));
+        for gone in ["packed-refs.lock", "packed-refs.new", "refs/aye/p/both.lock", "refs/aye/none"]
+        {
+            assert!(!common.join(gone).exists(), "{gone}");
+        }
+        // Somebody packs refs: nothing is deleted, and the locks go.
+        std::fs::write(common.join("packed-refs.lock"), "").unwrap();
+        let kept = [("refs/aye/p/kept".to_owned(), Some(tip))];
+        assert!(delete(repository, &kept, true).unwrap_err().is(&codes::STORE_BUSY));
+        assert_eq!(target(repository, "refs/aye/p/kept").unwrap(), Some(tip));
+        assert!(!common.join("refs/aye/p/kept.lock").exists());
+        // One that can be rebuilt, and is not packed, needs no lock of that.
+        assert_eq!(
+            delete(repository, &[("refs/aye/p/moved".to_owned(), None)], false).unwrap().len(),
+            1
+        );
+    }
 
     #[test]
     fn other_refs_and_their_tags_stay_as_they_are() {
