@@ -484,31 +484,3 @@ fn a_hook_of_the_receiving_side_is_told_where_to_check() {
     check("post-receive", "");
     repo.program("git").args(&push).run().ok();
 }
-
-/// Runs `aye` on a day in November at an hour.
-fn at(repo: &Repo, (day, hour): (u32, u32), args: &[&str]) -> crate::support::Run {
-    repo.cmd(args).env("AYE_NOW", format!("2026-11-{day}T{hour:02}:00:00Z")).run()
-}
-
-/// A symlink whose target is the approved text is another thing than the file.
-#[test]
-fn modes_are_compared_as_modes() {
-    for (path, old) in [("a.txt", "a\n"), ("new.txt", "")] {
-        let repo = repo();
-        let args = ["propose", path, "--old", old, "--new", "../outside", "-q"];
-        let id = repo.aye(&args).ok().id();
-        apply(&repo, &id);
-        let blob = repo.git(&["hash-object", path]);
-        for (mode, is_it) in [("100644", true), ("100755", false), ("120000", false)] {
-            let entry = format!("{mode},{blob},{path}");
-            repo.git(&["update-index", "--add", "--cacheinfo", &entry]);
-            repo.git(&["commit", "-q", "--no-verify", "-m", &format!("It\n\nProposal-Id: {id}")]);
-            let run = repo.aye(&["check", "--range", "HEAD~1..HEAD"]);
-            match is_it {
-                true => run.ok(),
-                false => run.exits(1).says("content_differs").says(&id),
-            };
-            repo.git(&["reset", "-q", "--soft", "HEAD~1"]);
-        }
-    }
-}

@@ -1,5 +1,4 @@
-//! Many processes on one clone: none fails, nothing is lost, and who is killed leaves a store that
-//! the others can read.
+//! Many processes on one clone: none fails, and nothing is lost.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
@@ -140,91 +139,6 @@ fn proposals_for_one_file_applied_at_once_are_all_in_it() {
     let text = repo.text("a.txt");
     assert_eq!(text.matches("LINE").count(), 6, "{text}");
     assert!(pending(&repo).is_empty());
-}
-
-/// Every stop of a process at one of `steps`, the first time it comes there and later.
-fn stops(steps: &'static [&str], later: &'static [u32]) -> impl Iterator<Item = String> {
-    steps.iter().flat_map(move |step| {
-        let first = std::iter::once(format!("{step}=return"));
-        first.chain(later.iter().map(move |times| format!("{step}={times}*off->return")))
-    })
-}
-
-/// Writers are stopped at one step after the other. Whatever had been acknowledged is there, and
-/// the next command works.
-#[test]
-fn killed_writers_lose_nothing_acknowledged() {
-    const STEPS: &[&str] = &[
-        "store.objects.write", "store.objects.written", "store.objects.rename", "store.ref.write",
-        "store.ref.rename", "store.ref.moved", "store.pending.made",
-    ];
-    let repo = Repo::with(&[("a.txt", "a\n")]);
-    let mut acknowledged = BTreeSet::new();
-    let mut stopped = 0;
-    for (round, stop) in stops(STEPS, &[1, 2, 3, 5]).enumerate() {
-        let path = format!("new/{round}.txt");
-        let run = repo
-            .cmd(&["propose", path.as_str(), "--content-file", "-", "--json"])
-            .env("FAILPOINTS", &stop)
-            .env("AYE_REF_PATIENCE", "20")
-            .stdin(format!("{round}\n"))
-            .run();
-        stopped += usize::from(run.status == 128 + 6);
-        if run.status == 0 {
-            let json = run.json();
-            acknowledged.insert(json["proposal_id"].as_str().expect("an id").to_owned());
-        }
-        if round % 10 == 0 {
-            repo.aye(&["list"]).ok();
-        }
-    }
-    assert!(stopped > STEPS.len(), "only {stopped} were stopped");
-    assert!(acknowledged.len() > STEPS.len(), "only {} were not", acknowledged.len());
-    let found: BTreeSet<String> = pending(&repo)
-        .iter()
-        .filter_map(|p| p["id"].as_str().or(p["proposal_id"].as_str()))
-        .map(Into::into)
-        .collect();
-    assert!(found.is_superset(&acknowledged), "lost: {:?}", acknowledged.difference(&found));
-    repo.git(&["fsck", "--strict", "--no-dangling"]);
-    repo.aye(&["doctor", "--repair"]).ok();
-}
-
-/// Applies of many files are stopped at one step after the other; the next command finds all or none.
-#[test]
-fn a_killed_apply_is_all_or_nothing() {
-    const STEPS: &[&str] = &[
-        "journal.write", "journal.half", "journal.written", "worktree.create", "worktree.rename",
-        "worktree.replace", "journal.commit", "journal.committed", "journal.remove", "apply.event",
-        "store.objects.rename", "store.ref.rename", "store.ref.moved",
-    ];
-    let names: Vec<String> = (0..12).map(|n| format!("d{}/f{n}.txt", n % 3)).collect();
-    let old: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "old\n")).collect();
-    let repo = Repo::with(&old);
-    let edits: Vec<serde_json::Value> = names
-        .iter()
-        .map(|name| serde_json::json!({ "file_path": name, "old_content": "old", "new_content": "new" }))
-        .collect();
-    let edits = serde_json::json!({ "edits": edits }).to_string();
-    let json = repo.aye_stdin(&["propose", "--from-json", "-", "--json"], edits).ok().json();
-    let id = json["proposal_id"].as_str().expect("an id").to_owned();
-    let mut stopped = 0;
-    for stop in stops(STEPS, &[1, 11]) {
-        let run = repo.cmd(&["apply", &id, "--yes"]).env("FAILPOINTS", &stop).run();
-        stopped += usize::from(run.status == 128 + 6);
-        let json = repo.aye(&["list", "--status", "applied", "--json"]).ok().json();
-        let applied = json["proposals"].as_array().expect("a list").len() == 1;
-        let new = names.iter().filter(|name| repo.text(name) == "new\n").count();
-        assert_eq!(new, if applied { names.len() } else { 0 }, "{stop}");
-        if applied {
-            repo.aye(&["undo", &id, "--yes"]).ok();
-        }
-    }
-    assert!(stopped > STEPS.len(), "only {stopped} were stopped");
-    let files = repo.snapshot();
-    assert!(
-        !files.iter().any(|(name, _)| name.contains(".aye-") && !name.starts_with(".agent-memory"))
-    );
 }
 
 /// A repository with a proposal that `args` decide.

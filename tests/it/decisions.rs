@@ -691,65 +691,6 @@ fn what_stood_before_a_direct_patch_outlives_git_gc() {
     assert_eq!(refs(), "");
 }
 
-/// A side of a manifest for a plain file of this content.
-fn side(repo: &Repo, content: &str) -> String {
-    forger::record(repo, content)
-}
-
-#[test]
-fn the_statement_says_exactly_what_was_decided() {
-    let repo = Repo::with(&[("a.txt", "hello\n"), ("gone.txt", "gone\n")]);
-    repo.write("a.txt", "x\n");
-    repo.write("new.txt", "new\n");
-    repo.remove("gone.txt");
-    let run =
-        repo.agent("codex", &["propose", "--worktree", ".", "-m", "Three files", "--json"]).ok();
-    let id = run.json()["proposal_id"].as_str().expect("an id").to_owned();
-    repo.git(&["checkout", "-q", "."]);
-    if repo.exists("new.txt") {
-        repo.remove("new.txt");
-    }
-    let revision = show(&repo, &id)["revision"].clone();
-    let sides = |path: &str, base: &str, now: &str, after: &str| {
-        ["clean", "none", base, now, after, path].map(str::to_owned).to_vec()
-    };
-    let (hello, x) = (side(&repo, "hello\n"), side(&repo, "x\n"));
-    let (new, gone) = (side(&repo, "new\n"), side(&repo, "gone\n"));
-
-    repo.aye(&["apply", &id, "--yes"]).ok();
-    let record = decided(&repo, &id);
-    let applied = record.statement.clone().expect("a statement");
-    assert_eq!(applied["verdict"], "apply");
-    assert_eq!(applied["effect"], "files");
-    assert_eq!(applied["evidence"], "flag");
-    assert_eq!(applied["revision"]["id"], revision);
-    let expected = vec![
-        sides("a.txt", &hello, &hello, &x),
-        sides("gone.txt", &gone, &gone, "-"),
-        sides("new.txt", "-", "-", &new),
-    ];
-    assert_eq!(records(&repo, &record), expected);
-    assert_eq!(repo.git(&["hash-object", "a.txt"]), x.split(':').nth(1).expect("an id"));
-
-    repo.aye(&["undo", &id, "--yes"]).ok();
-    let record = decided(&repo, &id);
-    let undone = record.statement.clone().expect("a statement");
-    assert_eq!((&undone["verdict"], &undone["revision"]["id"]), (&json!("undo"), &revision));
-    let back = records(&repo, &record);
-    let written: Vec<_> = back.iter().map(|r| (r[3].as_str(), r[4].as_str(), &*r[5])).collect();
-    let expected = [(&*x, &*hello, "a.txt"), ("-", &*gone, "gone.txt"), (&*new, "-", "new.txt")];
-    assert_eq!(written, expected);
-
-    repo.aye(&["reject", &id, "--yes", "-m", "no — é"]).ok();
-    let rejected = decided(&repo, &id).statement.expect("a statement");
-    assert_eq!((&rejected["verdict"], &rejected["reason"]), (&json!("reject"), &json!("no — é")));
-    assert_eq!((&rejected["manifest"], &rejected["effect"]), (&Value::Null, &Value::Null));
-
-    repo.aye(&["undo", &id, "--yes"]).ok();
-    let reopened = decided(&repo, &id).statement.expect("a statement");
-    assert_eq!((&reopened["verdict"], &reopened["manifest"]), (&json!("undo"), &Value::Null));
-}
-
 #[test]
 fn the_last_decision_is_taken_back_without_an_id() {
     use crate::support::terminal::Terminal;

@@ -633,9 +633,8 @@ impl World {
         for at in 0..self.clones.len() {
             self.git(at, &["fsck", "--strict", "--no-dangling"]).ok();
         }
-        let server = self.server();
-        let fsck = ["fsck", "--strict", "--no-dangling"];
-        self.scene.program("git").dir(server).args(&fsck).run().ok();
+        let fsck = self.scene.program("git").dir(self.server());
+        fsck.args(&["fsck", "--strict", "--no-dangling"]).run().ok();
         let decided = states[0].values().filter(|item| item["status"] != "pending").count();
         let _ = writeln!(
             std::io::stderr(),

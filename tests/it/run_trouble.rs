@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::support::record::apply;
-use crate::support::sessions::{
-    diff, kept, no_session_is_left, only, pending, proposed, script, tree,
-};
+use crate::support::sessions::{diff, kept, no_session_is_left, only, proposed, script, tree};
 use crate::support::{Cmd, Repo, Run, until};
 
 const FILES: &[(&str, &str)] = &[("src/a.txt", "one\ntwo\n"), ("b.txt", "bee\n")];

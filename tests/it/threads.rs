@@ -84,51 +84,10 @@ fn an_event_has_the_tips_that_its_writer_had_seen_as_parents() {
     repo.git(&["fsck", "--strict", "--no-dangling"]);
 }
 
-#[test]
-fn decisions_of_two_clones_are_contested_until_one_names_both() {
-    let (a, server) = with_server();
-    let id = propose(&a, "one", "ONE");
-    push(&a);
-    let b = clone(&server);
-    a.aye(&["reject", &id, "--yes"]).ok();
-    b.aye(&["apply", &id, "--yes"]).ok();
-    for repo in [&a, &b] {
-        push(repo);
-    }
-    for repo in [&a, &b] {
-        fetch(repo);
-        assert_eq!(status(repo, &id), ("applied".into(), true));
-        let found = repo.aye(&["check", "--json"]).json();
-        assert!(found.to_string().contains("\"contested\""), "{found:#}");
-    }
-    b.aye(&["undo", &id, "--yes"]).ok();
-    push(&b);
-    fetch(&a);
-    for repo in [&a, &b] {
-        assert_eq!(status(repo, &id), ("rejected".into(), false));
-    }
-}
-
-#[test]
-fn an_equal_decision_of_two_clones_is_not_contested() {
-    let (a, server) = with_server();
-    let id = propose(&a, "one", "ONE");
-    push(&a);
-    let b = clone(&server);
-    for repo in [&a, &b] {
-        repo.aye(&["apply", &id, "--yes"]).ok();
-        push(repo);
-    }
-    fetch(&a);
-    assert_eq!(status(&a, &id), ("applied".into(), false));
-    a.aye(&["undo", &id, "--yes"]).ok();
-    assert_eq!(status(&a, &id), ("pending".into(), false));
-}
-
 /// Both write in one thread: git refuses the second push, and a repair gives one of them a new name.
 #[test]
 fn a_copy_pushes_below_a_directory_of_its_own_after_a_repair() {
-    let (a, server) = with_server();
+    let (a, _server) = with_server();
     let id = propose(&a, "one", "ONE");
     push(&a);
     let b = a.copy();
