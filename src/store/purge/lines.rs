@@ -7,8 +7,6 @@
 
 use std::collections::BTreeSet;
 
-use bstr::ByteSlice as _;
-
 use super::Subjects;
 use crate::beneath;
 use crate::changeset::RepoPath;
