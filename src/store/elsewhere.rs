@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
+use super::purge::PurgedLines;
 use super::{Store, View};
 use crate::changeset::{FileChange, RepoPath, Snapshot as _};
 use crate::error::Result;
@@ -72,13 +73,13 @@ impl Store {
         but: Option<&ProposalId>,
         contents: impl Iterator<Item = Content<'c>>,
     ) -> Result<bool> {
-        let mut has_private = None;
+        let mut known = None;
         for content in contents {
-            let has_private = match has_private {
+            let (has_private, purged) = match &known {
                 Some(known) => known,
-                None => *has_private.insert(view.has_private()?),
+                None => known.insert((view.has_private()?, self.purged_lines()?)),
             };
-            if !has_private {
+            if !has_private && purged.is_empty() {
                 return Ok(false);
             }
             let Content { path, entry, .. } = content;
@@ -95,23 +96,23 @@ impl Store {
             }
             let is_it =
                 |(_, _, after): &Step| after.as_ref().is_some_and(|after| after.id == entry.id);
-            if steps.iter().any(is_it) || self.has_lines_of(view, &steps, but, &content) {
+            if steps.iter().any(is_it) || self.has_lines_of(view, (&steps, purged), but, &content) {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// Whether `content` has a line that one of `steps` brings and HEAD has not: somebody has edited a file with
-    /// it since. Content that is not here is not compared.
+    /// Whether `content` has a line that one of `steps` brings, or that a purged one brought, and HEAD has not:
+    /// somebody has edited a file with it since. Content that is not here is not compared.
     fn has_lines_of(
         &self,
         view: &View<'_>,
-        steps: &[Step],
+        (steps, purged): (&[Step], &PurgedLines),
         but: Option<&ProposalId>,
         content: &Content<'_>,
     ) -> bool {
-        if steps.is_empty() {
+        if steps.is_empty() && purged.is_empty() {
             return false;
         }
         let mut known = Vec::new();
@@ -131,12 +132,21 @@ impl Store {
         let mut lines = brought(&known, &bytes);
         if content.is_result {
             // Two people close a block in the same way.
-            lines.retain(|line| line.iter().any(|b| b.is_ascii_alphanumeric() || *b >= 0x80));
+            lines.retain(|line| says_something(line));
         }
         let brings = |(_, before, after): &Step| {
             !brought(&self.side(before), &self.side(after)).is_disjoint(&lines)
         };
-        !lines.is_empty() && steps.iter().any(brings)
+        !lines.is_empty()
+            && (steps.iter().any(brings)
+                || content.paths().any(|at| purged.has(at, lines.iter().copied())))
+    }
+
+    fn purged_lines(&self) -> Result<PurgedLines> {
+        match self.repository().private()? {
+            Some(private) => PurgedLines::read(&private),
+            None => Ok(PurgedLines::default()),
+        }
     }
 
     /// The bytes of `content`, as far as they are here.
@@ -192,8 +202,13 @@ impl View<'_> {
 }
 
 /// The lines of `new` that `old` has not, without spaces around them; empty ones are none.
-fn brought<'t>(old: &[u8], new: &'t [u8]) -> HashSet<&'t [u8]> {
+pub(super) fn brought<'t>(old: &[u8], new: &'t [u8]) -> HashSet<&'t [u8]> {
     let known: HashSet<&[u8]> = old.lines().map(<[u8]>::trim).collect();
     let lines = new.lines().map(<[u8]>::trim);
     lines.filter(|line| !line.is_empty() && !known.contains(line)).collect()
+}
+
+/// Whether a line is more than signs: a bracket stands in every file.
+pub(super) fn says_something(line: &[u8]) -> bool {
+    line.iter().any(|b| b.is_ascii_alphanumeric() || *b >= 0x80)
 }

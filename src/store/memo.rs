@@ -15,7 +15,7 @@ use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
 use super::counts::{self, Counted};
-use super::thread::{Thread, Threads};
+use super::thread::{Source, Thread, Threads};
 use super::trouble::Trouble;
 use super::{Space, Store, Summary};
 use crate::beneath::Access;
@@ -398,7 +398,13 @@ pub(super) fn decided(store: &Store, threads: &Threads<'_>) -> Result<Vec<u8>> {
     }
     for chunk in ledger.chunks().iter().filter(|chunk| !marks.contains(&*chunk.id.to_string())) {
         let name = Some(chunk.id.to_string());
-        for (id, _) in ledger.entries(chunk)? {
+        let entries = match ledger.entries(chunk) {
+            Ok(entries) => entries,
+            Err(error) if chunk.is_own => return Err(error),
+            // The ledger names it.
+            Err(_) => Vec::new(),
+        };
+        for (id, _) in entries {
             let row = Row { chunk: name.clone(), ..Row::read(store, threads, &id, String::new()) };
             known.insert(row.thread.clone(), row);
         }
@@ -406,8 +412,9 @@ pub(super) fn decided(store: &Store, threads: &Threads<'_>) -> Result<Vec<u8>> {
         let mark = Row { thread, subject, chunk: name, ..Row::none() };
         known.insert(mark.thread.clone(), mark);
     }
-    let gone: BTreeSet<String> =
-        threads.tombstones()?.iter().map(|(id, _)| id.to_string()).collect();
+    // A purge that was fetched hides nothing here.
+    let own = threads.tombstones()?.into_iter().filter(|(_, tip)| tip.source == Source::Own);
+    let gone: BTreeSet<String> = own.map(|(id, _)| id.to_string()).collect();
     known.retain(|id, _| !gone.contains(id));
     let all: Vec<Row> = known.into_values().collect();
     replace(store, DECIDED, &all);

@@ -15,7 +15,7 @@ impl Writer<'_> {
     /// of one command go together. A ref that cannot be written is tried again by the next commit.
     pub(super) fn project(&mut self, id: &ObjectId) -> Result<bool> {
         let name = self.view.name(id);
-        if self.view.threads.is_gone(id)? {
+        if !self.chains.contains_key(id) && self.view.threads.is_gone(id)? {
             return projection::remove(self.store, &name).map(|()| false);
         }
         let Some(mut proposal) = self.view.folded(id)? else { return Ok(false) };

@@ -21,10 +21,10 @@ use super::lock::Lock;
 use super::memo;
 use super::objects::{Batch, hashed};
 use super::thread::Thread;
-use super::{Space, Store, Tips, View, pending, refs};
+use super::{Content, Space, Store, Tips, View, pending, refs};
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result};
-use crate::proposal::event::{Note, Written};
+use crate::proposal::event::{Note, Patch, Purge, Written};
 use crate::proposal::order::History;
 use crate::proposal::rules::Verb;
 use crate::proposal::{
@@ -360,18 +360,39 @@ impl<'store> Writer<'store> {
     /// As [`Writer::note`]; `internal_error` where the authority is for something else.
     pub fn patch(&mut self, authority: &Authority, written: Vec<Written>) -> Result<Stamped> {
         self.require(authority, &[Verb::Patch])?;
-        let before = |file: &Written| Some((file.path.clone(), file.before.clone()?));
-        let stood: Vec<_> = written.iter().filter_map(before).collect();
-        let contents = stood
-            .iter()
-            .filter_map(|(path, entry)| super::Content::before(path, Some(entry)))
-            .chain(written.iter().filter_map(super::Content::written));
-        let is_private = self.store.is_private(written.iter().map(|file| &file.path))?
-            || self.store.stands_elsewhere(&self.view, None, contents)?;
+        let is_private = {
+            let contents = written.iter().flat_map(|file| {
+                [Content::before(&file.path, file.before.as_ref()), Content::written(file)]
+            });
+            self.store.is_private(written.iter().map(|file| &file.path))?
+                || self.store.stands_elsewhere(&self.view, None, contents.flatten())?
+        };
         let space = if is_private { Space::Private } else { Space::Shared };
+        for file in written.iter().filter(|_| is_private) {
+            // By its lines it is known to be private, wherever somebody moves them.
+            let bytes = file.after.as_ref().and_then(|it| self.store.present(&file.path, it));
+            if let Some(bytes) = bytes {
+                self.added.insert(self.batch.add(Kind::Blob, &bytes)?);
+            }
+        }
         let evidence = authority.evidence().clone();
-        let patch = crate::proposal::event::Patch { written, written_blob: None, evidence };
+        let patch = Patch { written, written_blob: None, evidence };
         self.begin(space, Data::Patch(patch))
+    }
+
+    /// Records the wish to purge the thread of `id`, where another person has to agree.
+    ///
+    /// # Errors
+    /// As [`Writer::note`]; `internal_error` where the authority is for something else.
+    pub fn ask_purge(
+        &mut self,
+        authority: &Authority,
+        id: &ProposalId,
+        purge: Purge,
+    ) -> Result<Stamped> {
+        self.require(authority, &[Verb::Purge])?;
+        let id = self.whole(id)?;
+        self.append(&id, Data::Purge(purge), None)
     }
 
     /// Refuses an authority that somebody else was given, or for something else.
