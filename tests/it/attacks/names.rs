@@ -238,3 +238,45 @@ fn content_that_the_event_does_not_carry_is_not_shown() {
     assert!(!format!("{run}").contains("not for this event"), "{run}");
     assert_ne!(scene.repo.aye(&["apply", &id, "--yes"]).status, 0);
 }
+
+/// Two threads whose ids begin with the same 50 bits; it took 2^25 hashes to find the two numbers.
+#[test]
+fn two_threads_of_one_short_id_are_told_apart_by_whole_ids() {
+    let scene = scene();
+    let repo = &scene.repo;
+    let after =
+        forger::tree(repo, &format!("100644 blob {}\ttwin.txt\n", forger::blob(repo, "twin\n")));
+    let tree = forger::tree(repo, &format!("040000 tree {after}\tafter\n"));
+    let change = json!({"path": "twin.txt", "after": forger::side(repo, "twin\n")});
+    let data = json!({"changes": [change], "expires_at": "2999-01-01T00:00:00.000Z",
+        "form": "tool", "proposed_by": "mallory", "subject": "code"});
+    let (line, _) = Forged::event("propose", data).lines();
+    let who = "M <m@x> 1767225600 +0000";
+    let [one, two] = ["00000000019c40fa", "0000000004adbee7"].map(|number| {
+        let head = format!("tree {tree}\nauthor {who}\ncommitter {who}\naye-event {line}\n");
+        forger::commit(repo, format!("{head}\npropose: Twin{number}\n"))
+    });
+    let id = short(&one);
+    assert_eq!((id.as_str(), one == two), (short(&two).as_str(), false));
+    forger::fetched(repo, &one, &one);
+    is(repo, &id, "pending");
+    forger::fetched(repo, &two, &two);
+    for args in [
+        &["show", &id][..],
+        &["apply", &id, "--yes"],
+        &["reject", &id, "--yes"],
+        &["comment", &id, "-m", "x"],
+    ] {
+        repo.aye(args).fails("ambiguous_id", 2);
+    }
+    let list = repo.aye(&["list", "--json"]).ok().json();
+    assert_eq!(list["count"], 3, "nothing is dropped: {list:#}");
+    // More characters name one of them, also once the other is decided and closed.
+    let named = aye::proposal::ProposalId::long(&one).to_string();
+    repo.aye(&["apply", &named, "--yes"]).ok();
+    assert_eq!(show(repo, &named)["status"], "applied");
+    repo.aye(&["doctor", "--gc"]).ok();
+    repo.aye(&["show", &id]).fails("ambiguous_id", 2);
+    let other = aye::proposal::ProposalId::long(&two).to_string();
+    assert_eq!(show(repo, &other)["status"], "pending");
+}
