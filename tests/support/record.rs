@@ -52,11 +52,11 @@ pub fn revise(repo: &Repo, id: &str, changes: Vec<FileChange>) {
 pub fn undo(repo: &Repo, id: &str) {
     let (store, proposal) = (store(repo), proposal(repo, id));
     let authority = authority(&store, Verb::Undo, &proposal);
-    let seen = store.view().and_then(|view| decide::Seen::now(&store, &view)).expect("seen");
+    let seen = store.view().and_then(|view| decide::Seen::now(&view, [&proposal.id])).expect("seen");
     decide::undo(&store, &authority, chrono::Utc::now(), &proposal, &seen, None).expect("undone");
 }
 
-fn say(repo: &Repo, id: &str, verb: Verb, word: &Word, reason: &str) {
+fn say(repo: &Repo, id: &str, verb: Verb, word: Word, reason: &str) {
     let (store, proposal) = (store(repo), proposal(repo, id));
     let authority = authority(&store, verb, &proposal);
     let proposals = std::slice::from_ref(&proposal);
@@ -67,12 +67,12 @@ fn say(repo: &Repo, id: &str, verb: Verb, word: &Word, reason: &str) {
 
 /// Rejects.
 pub fn reject(repo: &Repo, id: &str, reason: &str) {
-    say(repo, id, Verb::Reject, &Word::Reject, reason);
+    say(repo, id, Verb::Reject, Word::Reject, reason);
 }
 
 /// Asks for changes.
 pub fn request_changes(repo: &Repo, id: &str, reason: &str) {
-    say(repo, id, Verb::RequestChanges, &Word::RequestChanges, reason);
+    say(repo, id, Verb::RequestChanges, Word::RequestChanges, reason);
 }
 
 /// Comments.
