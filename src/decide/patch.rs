@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::proposal::event::{Evidence, FileOutcome, Patch, Written};
 use crate::proposal::id::PATCH_PREFIX;
 use crate::proposal::{Authority, Data, Entry, ProposalId, Stamped, codes};
-use crate::store::{Patched, Store, View, entry_of};
+use crate::store::{DirectPatch, Store, View, entry_of};
 
 /// The id of a direct patch, from the id of its event.
 pub fn id(event: &str) -> String {
@@ -84,7 +84,7 @@ pub fn find(view: &View<'_>, text: &str) -> Result<(Stamped, Patch)> {
         )
         .hint("type more characters; `aye log` shows them"));
     }
-    let Some(Patched { id: thread, stamped, undone }) = found.pop() else {
+    let Some(DirectPatch { id: thread, stamped, undone }) = found.pop() else {
         return Err(Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no patch '{text}'"))
             .hint("`aye log` shows what was patched"));
     };

@@ -18,7 +18,7 @@ const MOST_COUNTED: u64 = hunks::MOST_BYTES as u64;
 const MOST_COUNTED_IN_ALL: u64 = 32 << 20;
 
 /// The lines of changes.
-pub(super) struct Counted {
+pub(super) struct LineCounts {
     /// Of all of them.
     pub(super) total: Lines,
     /// For each change the lines of the old file that it changes, where they are known.
@@ -45,7 +45,7 @@ pub(super) fn from_numbers(numbers: Option<(i64, i64)>) -> Lines {
 }
 
 /// Lines added and removed by `changes`.
-pub(super) fn count(store: &Store, changes: &[ChangeRecord]) -> Counted {
+pub(super) fn count(store: &Store, changes: &[ChangeRecord]) -> LineCounts {
     let mut left = MOST_COUNTED_IN_ALL;
     let (mut is_whole, mut has_lines) = (true, true);
     let mut bytes = |entry: &Option<Entry>| -> Result<Option<Vec<u8>>, ()> {
@@ -126,5 +126,5 @@ pub(super) fn count(store: &Store, changes: &[ChangeRecord]) -> Counted {
         (true, false) => Lines::NotByLines,
         (true, true) => Lines::Counted(total),
     };
-    Counted { total, lines: touched }
+    LineCounts { total, lines: touched }
 }

@@ -14,10 +14,10 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use super::counts::{self, Counted};
+use super::counts::{self, LineCounts};
 use super::thread::{Source, Thread, Threads};
 use super::trouble::Trouble;
-use super::{Space, Store, Summary};
+use super::{Space, Store, Summary, codes};
 use crate::beneath::Access;
 use crate::changeset::RepoPath;
 use crate::error::Result;
@@ -54,6 +54,8 @@ pub(super) struct Row {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     chunk: Option<String>,
     pub(super) is_private: bool,
+    /// This clone has written to it.
+    pub(super) is_own: bool,
     /// The latest time of its events, in milliseconds.
     pub(super) last: i64,
     pub(super) subject: About,
@@ -93,7 +95,7 @@ pub(super) struct Digest {
     /// The branch whose plan it belongs to.
     pub(super) on: Option<On>,
     /// The files of the current revision.
-    pub(super) files: Vec<Touched>,
+    pub(super) files: Vec<ChangedFile>,
     /// What earlier revisions and every apply made of files.
     pub(super) made: Vec<(RepoPath, Option<Entry>)>,
     /// What people approved.
@@ -114,7 +116,7 @@ pub(super) enum Verdict {
 
 /// A file that a proposal changes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Touched {
+pub(super) struct ChangedFile {
     pub(super) path: RepoPath,
     pub(super) before: Option<Entry>,
     pub(super) after: Option<Entry>,
@@ -133,6 +135,7 @@ impl Row {
                 key,
                 chunk: None,
                 is_private: threads.space(id).is_ok_and(|space| space == Space::Private),
+                is_own: false,
                 last: 0,
                 subject: About::Unknown,
                 followed: None,
@@ -166,6 +169,7 @@ impl Row {
             key,
             chunk: None,
             is_private: thread.space == Space::Private,
+            is_own: thread.own.is_some(),
             last: events().map(|it| it.event.time.timestamp_millis()).max().unwrap_or_default(),
             subject,
             followed: None,
@@ -214,21 +218,23 @@ impl Row {
         Self { followed: Some((self.key.clone(), is_pending)), ..self.clone() }
     }
 
-    /// Whether lines could not be counted because content was not here, and now is.
-    fn can_be_counted(&self, store: &Store) -> bool {
-        self.digest().is_some_and(|digest| {
-            let sides =
-                || digest.files.iter().flat_map(|file| file.before.iter().chain(&file.after));
-            digest.lines.is_none() && sides().all(|entry| store.repository().has(&entry.id))
-        })
+    /// Whether objects that were not here may have come since, which moves no ref.
+    fn is_to_retry(&self, store: &Store) -> bool {
+        let is_incomplete = |it: &Trouble| it.code == codes::THREAD_INCOMPLETE.id;
+        self.troubles.iter().any(is_incomplete)
+            || self.digest().is_some_and(|digest| {
+                let sides =
+                    || digest.files.iter().flat_map(|file| file.before.iter().chain(&file.after));
+                digest.lines.is_none() && sides().all(|entry| store.repository().has(&entry.id))
+            })
     }
 }
 
 impl Digest {
     fn of(store: &Store, thread: &Thread, proposal: &Proposal) -> Self {
         let current = proposal.current();
-        let Counted { total, lines } = counts::count(store, &current.changes);
-        let files = current.changes.iter().zip(lines).map(|(change, lines)| Touched {
+        let LineCounts { total, lines } = counts::count(store, &current.changes);
+        let files = current.changes.iter().zip(lines).map(|(change, lines)| ChangedFile {
             path: change.path.clone(),
             before: change.before.clone(),
             after: change.after.clone(),
@@ -346,7 +352,7 @@ pub(super) fn open(store: &Store, threads: &Threads<'_>) -> Result<Vec<Row>> {
         let key = threads.key(id)?;
         let before = known.remove(&id.to_string());
         match before {
-            Some(row) if row.key == key && !row.can_be_counted(store) => found.push(row),
+            Some(row) if row.key == key && !row.is_to_retry(store) => found.push(row),
             before => {
                 let mut row = Row::read(store, threads, id, key);
                 if let Some(before) = before {
@@ -428,6 +434,7 @@ impl Row {
             key: String::new(),
             chunk: None,
             is_private: false,
+            is_own: false,
             last: 0,
             subject: About::Unknown,
             followed: None,

@@ -59,7 +59,7 @@ pub use projection::Tampering;
 pub use purge::{
     ANSWERS, Contents, EDITED, Holder, PurgeRecord, Purged, Purging, Standing, Subjects, Target, Where,
 };
-pub use questions::{Filter, LogEntry, LogPages, PAGE, Patched, Summary};
+pub use questions::{Filter, LogEntry, LogPages, PAGE, DirectPatch, Summary};
 pub use read::too_much;
 pub use space::{BY, Misconfigured, Sent, Space, fetch_refspec, push_refspec};
 pub use thread::{SetAside, Source, Thread, Tip};

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::ops::Range;
 
-use chrono::{DateTime, TimeZone as _, Utc};
+use chrono::{DateTime, Duration, TimeZone as _, Utc};
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,12 @@ const MOST_LEFT: usize = 1 << 10;
 /// Characters of a description beside an id, and of the date that a staging id starts with.
 const MOST_NAMED: usize = 40;
 const DATE: usize = 8;
+
+/// Threads that leave their refs together, in one chunk, and the days after which: an undo comes soon after a
+/// decision, and a plan may go on.
+const CLOSED_AT_ONCE: usize = 512;
+pub(super) const CLOSED_AFTER: i64 = 7;
+const DROPPED_AFTER: i64 = 30;
 
 /// Most events of one page of the log.
 pub const PAGE: usize = 500;
@@ -409,6 +415,28 @@ impl View<'_> {
     }
 }
 
+impl View<'_> {
+    /// This clone's threads that upkeep may close at `now`: decided or expired, and without an event for a week;
+    /// plans and direct patches without one for a month. None before there are [`CLOSED_AT_ONCE`] of them.
+    pub(super) fn to_close(&self, now: DateTime<Utc>) -> Vec<ObjectId> {
+        let is_old = |row: &Row, days: i64| {
+            now.timestamp_millis().saturating_sub(row.last)
+                > Duration::days(days).num_milliseconds()
+        };
+        let is_done = |row: &&Row| match &row.subject {
+            About::Proposal(it) => {
+                !it.summary.contested && !it.is_pending(now) && is_old(row, CLOSED_AFTER)
+            }
+            About::Plan(_) | About::Patch(_) => is_old(row, DROPPED_AFTER),
+            _ => false,
+        };
+        let rows = self.open().unwrap_or_default().iter().filter(|row| row.is_own).filter(is_done);
+        let ids: Vec<_> =
+            rows.filter_map(|row| ObjectId::from_hex(row.thread.as_bytes()).ok()).collect();
+        if ids.len() < CLOSED_AT_ONCE { Vec::new() } else { ids }
+    }
+}
+
 // Files.
 impl View<'_> {
     /// The steps that people's decisions have made of the file at `path`: of many, those of the
@@ -766,7 +794,7 @@ pub struct LogEntry {
 
 /// A direct patch.
 #[derive(Clone, Debug)]
-pub struct Patched {
+pub struct DirectPatch {
     /// Its id, of the same form as a proposal's.
     pub id: ProposalId,
     /// The event that records it.
@@ -816,7 +844,7 @@ impl View<'_> {
     ///
     /// # Errors
     /// As [`View::proposals`].
-    pub fn patches(&self) -> Result<Vec<Patched>> {
+    pub fn patches(&self) -> Result<Vec<DirectPatch>> {
         let decided: Vec<Row> = self.decided(Some("\"subject\":{\"patch\":"))?.collect();
         let mut found = Vec::new();
         for row in self.open()?.iter().chain(&decided) {
@@ -827,10 +855,10 @@ impl View<'_> {
             };
             let Some(stamped) = thread.history.first().cloned() else { continue };
             let undone = undone_patch(&thread.history).cloned();
-            found.push(Patched { id: ProposalId::from_event(&row.thread), stamped, undone });
+            found.push(DirectPatch { id: ProposalId::from_event(&row.thread), stamped, undone });
         }
         found.sort_by(|a, b| {
-            let place = |it: &Patched| (it.stamped.event.time, it.stamped.id.clone());
+            let place = |it: &DirectPatch| (it.stamped.event.time, it.stamped.id.clone());
             place(a).cmp(&place(b))
         });
         Ok(found)

@@ -13,13 +13,14 @@ mod publish;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use chrono::{DateTime, SubsecRound as _, Utc};
+use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
 use super::lock::Lock;
 use super::memo;
 use super::objects::{Batch, hashed};
+use super::questions::CLOSED_AFTER;
 use super::thread::Thread;
 use super::{Content, Space, Store, Tips, View, pending, refs};
 use crate::changeset::{Changeset, File};
@@ -109,6 +110,12 @@ impl Store {
         let mut writer = Writer::new(self, actor, now, lock)?;
         let result = work(&mut writer)?;
         writer.commit()?;
+        let ended = writer.view.to_close(now);
+        drop(writer);
+        if !ended.is_empty() {
+            // Another writer can do it as well.
+            let _ = self.close(&ended, Some(Duration::days(CLOSED_AFTER)), now);
+        }
         Ok(result)
     }
 
