@@ -99,7 +99,7 @@ def path_ok(path):
         and all(ok(part) or part == b"." for part in re.split(rb"[/\\]+", path) if part)
 
 
-# The values of the pages: a function, a regular expression, or the keys of an object. "?" may be absent or null, "|null" may be null,
+# The values of the pages: a function, or the keys of an object. "?" may be absent or null, "|null" may be null,
 # "[x]" is a list of x. Unknown keys are ignored, but in what begins with "!".
 number = lambda least, most: lambda value: type(value) is int and least <= value < most
 short = lambda most: lambda value: isinstance(value, str) and len(json.dumps(value, ensure_ascii=False).encode()) - 2 <= most
@@ -108,7 +108,7 @@ TYPES = {
     "any": lambda value: True, "bytes": lambda value: as_bytes(value) is not None, "path": lambda value: path_ok(as_bytes(value)), "time": lambda value: instant(value) is not None,
     "text128": short(128), "text256": short(256), "text512": short(512), "text1024": short(1024),
     "count": number(0, 1 << 53), "line": number(0, 1 << 32), "status": number(-1 << 31, 1 << 31), "version": number(1, 1 << 53),
-    **{name: re.compile(form) for name, form in {
+    **{name: lambda value, form=re.compile(form): isinstance(value, str) and form.fullmatch(value) is not None for name, form in {
         "id": HEX, "sha256": "[0-9a-f]{64}", "clone": "[0-9a-f]{16}", "repository": "[0-9a-f]{32}", "mode": "[0-7]{6}",
         "proposal": f"prop_[{ALPHABET}]{{10,}}", "who": "human|agent|ci", "subject": "code|memory", "verdict": "|".join(DECISIONS),
         "evidence": "terminal|flag|tool|hook", "effect": "files|index|commit|mark_only", "format": "aye-decision@2"}.items()},
@@ -142,8 +142,6 @@ def fits(kind, value):
     form = TYPES[kind]
     if callable(form):
         return form(value)
-    if isinstance(form, re.Pattern):
-        return isinstance(value, str) and form.fullmatch(value) is not None
     keys = dict(one.split(":", 1) for one in form.lstrip("!").split())
     return isinstance(value, dict) and not (form.startswith("!") and set(value) - {key.rstrip("?") for key in keys}) and all(
         value.get(key[:-1]) is None or fits(of, value[key[:-1]]) if key.endswith("?") else key in value and fits(of, value[key]) for key, of in keys.items())
@@ -253,14 +251,14 @@ class Thread:
     """The events of one thread after the checks, in order."""
 
     def __init__(self, git, id, tips):
-        self.id, self.events, self.aside, self.is_missing, self.is_damaged = id, {}, [], False, False
+        self.id, self.events, self.aside, self.own_fault, self.fault = id, {}, [], None, None
         for name, tip, own in tips:
             try:
                 self.events.update(self.walk(git, tip))
             except Bad as why:
                 self.aside.append({"ref": name, "why": str(why)})
-                self.is_damaged |= own
-                self.is_missing |= isinstance(why, Missing)
+                fault = "incomplete" if isinstance(why, Missing) else "damaged"
+                self.own_fault, self.fault = self.own_fault or (own and fault), fault if self.fault is None else max(self.fault, fault)
         self.order, self.before, self.index, children = [], {}, {}, {}
         left = {id: len(set(event.parents)) for id, event in self.events.items()}
         for event in self.events.values():
@@ -436,7 +434,10 @@ def entries_of(git, chunk):
         raise Bad("not a chunk of a ledger")
     for part, first, end in zip(parts, firsts, [*firsts[1:], "g"]):
         _, tips, lines = headers(git.get("commit", part))
-        for id, count in (value[0].decode().split(" ") for name, value in lines if name == b"aye-thread"):
+        listed = [value[0].decode().split(" ") for name, value in lines if name == b"aye-thread"]
+        if listed != sorted(listed) or len(listed) > 32 or sum(int(count) for _, count in listed) != len(tips):
+            raise Bad("not a part of a chunk")
+        for id, count in listed:
             if first <= id < end:
                 yield id, tips[:int(count)]
             tips = tips[int(count):]
@@ -474,8 +475,8 @@ def thread_of(git, id, tips, gone, now):
     thread.aside += [{"ref": name, "why": "too many refs"} for name, _, _ in many]
     thread.aside += [{"ref": name, "why": "published elsewhere"} for name, _, space in tips if private and space is None]
     about["aside"] = thread.aside
-    if thread.is_damaged or not thread.order:
-        return {**about, "status": "incomplete" if thread.is_missing else "damaged"}
+    if thread.own_fault or not thread.order:
+        return {**about, "status": thread.own_fault or thread.fault}
     first, about["kind"] = thread.order[0], thread.order[0].kind
     if first.kind not in ("propose", "plan", "patch") or first.kind == "propose" and first.data["subject"] == "memory" and not in_memory(first):
         return {**about, "status": "none"}
@@ -485,7 +486,6 @@ def thread_of(git, id, tips, gone, now):
 
 
 if __name__ == "__main__":
-    at = os.environ.get("AYE_NOW")
-    when = datetime.fromisoformat(at.replace("Z", "+00:00")) if at else datetime.now(timezone.utc)
-    for found in read(sys.argv[1] if len(sys.argv) > 1 else ".", when):
+    at = os.environ.get("AYE_NOW", datetime.now(timezone.utc).isoformat()).replace("Z", "+00:00")
+    for found in read(sys.argv[1] if len(sys.argv) > 1 else ".", datetime.fromisoformat(at)):
         print(json.dumps(found, sort_keys=True))
