@@ -352,3 +352,89 @@ impl Store {
         super::trees::commit(batch, tree, &[], who, seconds, &headers, &format!("purge: {id}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proposal::authority::{Caller, Request, authorise};
+    use crate::proposal::event::Evidence;
+    use crate::proposal::rules::Permits;
+    use crate::proposal::{Status, sample};
+    use crate::store::Space;
+    use crate::store::thread::tests::{Scene, papers};
+
+    fn authority() -> Authority {
+        let caller = Caller { actor: sample::person("ada"), marker: None, tool: false };
+        let request = Request {
+            verb: Verb::Purge,
+            proposal: None,
+            clone: None,
+            evidence: Evidence::Flag,
+            memory: false,
+            sensitive: false,
+            instructs: false,
+            command: "aye",
+        };
+        authorise(&caller, &request, &Permits::NONE).unwrap()
+    }
+
+    fn purge(scene: &Scene, text: &str) -> Purged {
+        let (store, view) = (&scene.store, scene.store.view().unwrap());
+        let subjects = store.purge_subjects(&view, text).unwrap();
+        let contents = store.purge_contents(&view, &subjects).unwrap();
+        let outlook = store.purge_outlook(&view, &subjects, &contents).unwrap();
+        let purging = Purging { subjects: &subjects, contents: &contents, reason: "a key" };
+        let purged = store.purge(&authority(), DateTime::UNIX_EPOCH, &purging).unwrap();
+        let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
+        assert_eq!(sorted(&outlook.removed), sorted(&purged.removed));
+        purged
+    }
+
+    #[test]
+    fn purged_thread_is_gone_and_the_others_of_its_chunk_stay() {
+        let scene = Scene::new();
+        let all: Vec<ObjectId> = (0..3).map(|at| scene.propose(at)).collect();
+        for id in &all {
+            scene.set(&Space::Shared.name(id), *id);
+            scene.set(&Space::Shared.name(id), scene.reject(*id, &[*id], &papers()));
+        }
+        let (gone, open) = (all[0], all[2]);
+        let before = scene.read(all[1]);
+        scene.store.close(&all[..2], None, DateTime::UNIX_EPOCH).unwrap();
+        let chunk = scene.store.view().unwrap().threads.ledger().unwrap().chunks()[0].id;
+        let copy = format!("{}origin/0123456789abcdef/closed/{chunk}", refs::REMOTES);
+        scene.set(&copy, chunk);
+        let fetched = scene.fetched(1, gone);
+        scene.set(&fetched, scene.comment(&[gone], "theirs"));
+        let id = ProposalId::from_event(&gone.to_string());
+        let purged = purge(&scene, id.as_str());
+        assert_eq!(purged.removed, [Space::Shared.chunk(&chunk), fetched.clone(), copy]);
+        let view = scene.store.view().unwrap();
+        assert!(view.proposal(&id).unwrap_err().is(&codes::PROPOSAL_PURGED));
+        assert_eq!(view.purged().unwrap()[0].reason, "a key");
+        assert_eq!(scene.store.purged_content(&view).unwrap(), []);
+        assert_eq!(scene.read(all[1]).history, before.history);
+        assert_eq!(scene.read(open).history.events().len(), 2);
+        let listed = view.proposals(&Default::default(), DateTime::UNIX_EPOCH).unwrap();
+        assert_eq!(listed.iter().filter(|it| it.status == Status::Rejected).count(), 2);
+        // What a fetch brings back stays hidden, is reported, and goes by the same command.
+        scene.set(&fetched, scene.comment(&[gone], "theirs"));
+        let view = scene.store.view().unwrap();
+        assert!(view.proposal(&id).is_err());
+        let holder = &scene.store.purged_content(&view).unwrap()[0];
+        assert_eq!((&holder.names, holder.is_own), (&vec![fetched.clone()], true));
+        assert_eq!(purge(&scene, id.as_str()).removed, [fetched]);
+        let view = scene.store.view().unwrap();
+        assert_eq!(
+            (view.purged().unwrap().len(), scene.store.purged_content(&view).unwrap()),
+            (1, vec![])
+        );
+        scene.git(&["fsck", "--strict", "--no-dangling"]);
+        // A tombstone that was fetched is reported and obeyed by nobody.
+        let stone = format!("{}origin/0123456789abcdef/gone/{open}", refs::REMOTES);
+        scene.set(&stone, scene.comment(&[], "gone"));
+        let view = scene.store.view().unwrap();
+        assert_eq!(scene.store.purged_content(&view).unwrap().len(), 1);
+        assert!(view.proposal(&ProposalId::from_event(&open.to_string())).is_ok());
+    }
+}

@@ -119,8 +119,8 @@ impl Store {
 
     /// The proposal that `text` names, or of one that was purged here what there is again.
     fn purge_target(&self, view: &View<'_>, text: &str) -> Result<Target> {
-        let error = match view.resolve(text) {
-            Ok(id) => return target(view, view.whole(&id)?, None),
+        let error = match view.resolve(text).and_then(|id| view.whole(&id)) {
+            Ok(thread) => return target(view, thread, None),
             Err(error) => error,
         };
         let Ok(prefix) = id::normalize(text) else { return Err(error) };

@@ -285,6 +285,29 @@ fn papers_are_what_the_statement_names() {
 }
 
 #[test]
+fn event_holds_the_content_that_it_names() {
+    let scene = Scene::new();
+    let [before, after] = ["a", "b0"].map(|text| scene.add(Kind::Blob, text.as_bytes()));
+    let mut change = sample::change("a.txt", "a", "b0");
+    let entry = |id: ObjectId| Some(crate::proposal::Entry::new(&id.to_string(), "100644"));
+    (change.before, change.after) = (entry(before), entry(after));
+    let (actor, clone) = (sample::person("ada"), CLONE.to_owned());
+    let data = sample::propose(Subject::Code, vec![change]);
+    let event = Event { actor, agent: None, clone, time: DateTime::UNIX_EPOCH, data };
+    let line = String::from_utf8(event.to_line().unwrap()).unwrap();
+    let held = |files: &[(&str, ObjectId)]| {
+        let below = scene.tree(files);
+        let data = [b"40000 after\0".as_slice(), below.as_bytes()].concat();
+        let tree = scene.add(Kind::Tree, &data);
+        let tip = scene.commit(tree, &[], &format!("aye-event {line}\n"), "x");
+        scene.set(&Space::Shared.name(&tip), tip);
+        scene.read(tip).require_content(&scene.store, &tip.to_string())
+    };
+    held(&[("a", before), ("b", after)]).unwrap();
+    assert!(held(&[("a", before)]).unwrap_err().is(&codes::THREAD_DAMAGED));
+}
+
+#[test]
 fn fetched_refs_above_the_limit_are_named_and_not_read() {
     let scene = Scene::new();
     let first = scene.propose(0);
