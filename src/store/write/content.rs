@@ -220,6 +220,7 @@ impl Writer<'_> {
             memory: new.memory,
         };
         let id = self.whole(id)?;
+        self.require_content(&id, Some(&proposal.current().event))?;
         self.append(&id, Data::Revise(revise), None)
     }
 

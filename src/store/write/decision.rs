@@ -158,6 +158,8 @@ impl Writer<'_> {
             leaves.push(file("ends", self.batch.add(Kind::Blob, &ends_bytes(&ends))?));
         }
         if let Some(manifest) = new.manifest {
+            let revision = statement.revision.as_ref().map(|revision| revision.id.clone());
+            self.require_content(id, revision.as_deref())?;
             let bytes = manifest.to_bytes();
             let blob = self.batch.add(Kind::Blob, &bytes)?;
             let sha256 = crate::sha256::hex(&bytes);
@@ -178,6 +180,16 @@ impl Writer<'_> {
         let manifest = new.manifest.cloned();
         let papers = Papers { statement, sha256, manifest, ends, fault: None };
         self.append(id, data, Some((papers, leaves)))
+    }
+
+    /// Refuses to write on what a fetched event only names: see [`Thread::require_content`].
+    ///
+    /// [`Thread::require_content`]: crate::store::Thread::require_content
+    pub(super) fn require_content(&self, id: &ObjectId, revision: Option<&str>) -> Result<()> {
+        match revision.filter(|_| !self.made.contains(id)) {
+            Some(event) => self.view.thread_of(id)?.require_content(self.store, event),
+            None => Ok(()),
+        }
     }
 
     /// Each content of `manifest` that the revision, which makes `changes`, does not hold: nothing else would
