@@ -42,16 +42,6 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Most parts that are kept in memory.
 const MOST_KEPT: usize = 4_096;
 
-/// Threads are closed by themselves where so many of this clone's refs can go, and nothing was added to them for a
-/// week: an undo comes soon after, others read the ref that they know, and a chunk of hundreds costs as much as
-/// one of one.
-const MANY: usize = 512;
-const WEEK: Duration = Duration::days(7);
-
-/// In aye's own directory: when that was last looked for, in seconds since 1970. And the least time between.
-const STAMP: &str = "closing";
-const PAUSE: i64 = 3_600;
-
 /// Plans and direct patches are closed where nothing was added for so long.
 const IDLE: Duration = Duration::days(30);
 

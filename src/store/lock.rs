@@ -1,7 +1,7 @@
-//! The lock under which a lane tip moves: a file lock in the common dir, shared by linked work
+//! The lock under which refs of this clone move: a file lock in the common dir, shared by linked work
 //! trees, given back by the kernel however its holder ends.
 //!
-//! While it is held the file says what its holder has still to do behind the lane tip (files and
+//! While it is held the file says what its holder has still to do behind the refs (files and
 //! refs that can be rebuilt). A holder that was killed leaves that to the next one.
 
 use std::fs::{File, TryLockError};

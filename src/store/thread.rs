@@ -875,8 +875,8 @@ impl<'s> Reading<'s> {
         let repo = self.store.repository().repo();
         let (mut listed, mut added) = (0, 0);
         let mut blob = |name: &str, id: Option<&str>, longest| -> Result<Vec<u8>, Option<Unread>> {
-            let found =
-                entries.get(name).filter(|found| id.is_none_or(|id| found.to_string() == id));
+            let id = id.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
+            let found = entries.get(name).filter(|found| id.is_none_or(|id| id == **found));
             let found = found.ok_or_else(|| not(&format!("its tree has no such {name}")))?;
             // The size is looked up before anything is inflated.
             let size = header(repo, *found).map_or(0, |(_, size)| size);
