@@ -123,7 +123,7 @@ pub fn result(
     at: DateTime<Utc>,
 ) -> TryResult {
     TryResult {
-        actor: session.caller.actor.clone().into(),
+        actor: session.caller.actor.clone(),
         command: words.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         duration_ms: run.duration_ms,
         exit_code: run.exit_code,

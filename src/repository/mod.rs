@@ -41,7 +41,7 @@ use filters::Filters;
 use recent::Recent;
 
 pub use filters::BY_GIT;
-pub(crate) use object::{MOST, TRY_AGAIN, blob_within, damaged, header, loose_path};
+pub(crate) use object::{MOST, damaged, header, loose_path};
 pub use policy::{Gate, Policy};
 pub(crate) use promisor::promisor;
 pub use settings::{DURATION, ScanMode, Settings, by_source, parse_duration, trusted};

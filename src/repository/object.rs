@@ -14,7 +14,7 @@ use crate::git;
 pub(crate) const MOST: u64 = 256 << 20;
 
 /// What to do where a partial clone lacks something.
-pub(crate) const TRY_AGAIN: &str =
+const TRY_AGAIN: &str =
     "nothing is damaged here: try again when the remote can be reached";
 
 /// `object_missing` for `what`, a tree or a commit, which cannot be read.
@@ -149,21 +149,4 @@ pub(crate) fn header(repo: &gix::Repository, id: ObjectId) -> Result<(Kind, u64)
     }
     let header = repo.find_header(id)?;
     Ok((header.kind(), header.size()))
-}
-
-/// The bytes of the blob `id`, if it has at most `most` and is one: an object of somebody else is of any size, so
-/// that is looked up before it is loaded.
-///
-/// # Errors
-/// Those of gix where it is not there or damaged.
-pub(crate) fn blob_within(
-    repo: &gix::Repository,
-    id: ObjectId,
-    most: u64,
-) -> Result<Option<Vec<u8>>, gix::Error> {
-    let (kind, size) = header(repo, id)?;
-    if kind != Kind::Blob || size > most {
-        return Ok(None);
-    }
-    Ok(Some(repo.find_object(id)?.detach().data))
 }

@@ -48,7 +48,7 @@ pub fn run(context: &mut Context, files: &[OsString]) -> Result<Exit> {
             let is_current = proposal.current().event == result.revision;
             let old = if is_current { "" } else { ", on an earlier revision" };
             let command = result.command.join(" ");
-            let by = crate::proposal::Actor::from(result.actor).to_string();
+            let by = result.actor.to_string();
             let (command, by) = (escape::line(&command), escape::name(&by));
             lines += &format!("{}  {what}: {command}: {code} by {by}{old}\n", proposal.id);
             if recorded {
