@@ -2,11 +2,11 @@
 //!
 //! `.git/aye/open` has the threads that have refs, `.git/aye/decided` those of the ledger. A line of the
 //! first counts as long as its key is the hash of the thread's tips, so a plain `git fetch` makes it stale by
-//! itself; a line of the second counts as long as its chunk is there, because a chunk never moves. Writers
+//! itself; those of the second count as long as their chunks are there, because a chunk never moves. Writers
 //! append, readers compact. A line that cannot be read is dropped, and its thread is folded again: a wrong
 //! memo makes a wrong list, never a wrong decision, and either file may be deleted at any time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
 use super::counts::{self, LineCounts};
-use super::thread::{Source, Thread, Threads};
+use super::thread::{Thread, Threads};
 use super::trouble::Trouble;
 use super::{Space, Store, Summary, codes};
 use crate::beneath::Access;
@@ -50,9 +50,6 @@ pub(super) struct Row {
     pub(super) thread: String,
     /// Hash of the tips that this was folded from.
     key: String,
-    /// The chunk that has the thread, in `decided`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    chunk: Option<String>,
     pub(super) is_private: bool,
     /// This clone has written to it.
     pub(super) is_own: bool,
@@ -77,8 +74,6 @@ pub(super) enum About {
     Patch(Vec<RepoPath>),
     /// Nothing that this version lists, or a thread that cannot be read.
     Unknown,
-    /// No thread, but a chunk whose threads are all in the file.
-    Chunk,
 }
 
 /// A proposal as lists need it.
@@ -133,7 +128,6 @@ impl Row {
             Err(error) => Self {
                 thread: id.to_string(),
                 key,
-                chunk: None,
                 is_private: threads.space(id).is_ok_and(|space| space == Space::Private),
                 is_own: false,
                 last: 0,
@@ -167,7 +161,6 @@ impl Row {
         Self {
             thread: thread.id.to_string(),
             key,
-            chunk: None,
             is_private: thread.space == Space::Private,
             is_own: thread.own.is_some(),
             last: events().map(|it| it.event.time.timestamp_millis()).max().unwrap_or_default(),
@@ -342,8 +335,9 @@ pub(super) fn open(store: &Store, threads: &Threads<'_>) -> Result<Vec<Row>> {
         return Ok(Vec::new());
     }
     let bytes = read(store, OPEN);
+    let is_new = bytes.is_none();
     let (mut known, mut lines) = (BTreeMap::new(), 0);
-    for row in rows(&bytes) {
+    for row in rows_with(&bytes.unwrap_or_default(), None) {
         lines += 1;
         known.insert(row.thread.clone(), row);
     }
@@ -363,8 +357,8 @@ pub(super) fn open(store: &Store, threads: &Threads<'_>) -> Result<Vec<Row>> {
             }
         }
     }
-    if lines + fresh.len() > ids.len() + ids.len() / 2 + MOST_STALE {
-        replace(store, OPEN, &found);
+    if is_new || lines + fresh.len() > ids.len() + ids.len() / 2 + MOST_STALE {
+        replace(store, OPEN, &found.iter().flat_map(line).collect::<Vec<u8>>());
     } else {
         append(store, &fresh);
     }
@@ -378,32 +372,31 @@ pub(super) fn note<'r>(store: &Store, rows: impl IntoIterator<Item = &'r Row>) {
     crate::failpoint!("store.memo.written");
 }
 
-/// The rows of the threads that the ledger has, as lines, each thread once.
+/// The rows of the threads that the ledger has, as lines, each thread once. The first line names the chunks that
+/// they are of.
 ///
 /// # Errors
 /// If the refs or a chunk of this clone cannot be read.
 pub(super) fn decided(store: &Store, threads: &Threads<'_>) -> Result<Vec<u8>> {
     let ledger = threads.ledger()?;
-    let present: BTreeSet<String> =
-        ledger.chunks().iter().map(|chunk| chunk.id.to_string()).collect();
-    if present.is_empty() {
+    if ledger.chunks().is_empty() {
         return Ok(Vec::new());
     }
-    let bytes = read(store, DECIDED);
-    let is_of_one = |chunk: &[u8]| chunk.to_str().is_ok_and(|chunk| present.contains(chunk));
-    // Every line begins with its thread and, behind the key, its chunk: told without reading the rest.
-    let marks: BTreeSet<&str> = bytes.lines().filter_map(marked).collect();
-    if marks.len() == present.len() && marks.iter().all(|mark| is_of_one(mark.as_bytes())) {
+    let mut present: Vec<String> = ledger.chunks().iter().map(|it| it.id.to_string()).collect();
+    present.sort_unstable();
+    let bytes = read(store, DECIDED).unwrap_or_default();
+    let said = bytes.lines().next().and_then(|line| line.to_str().ok()).unwrap_or_default();
+    if said == present.join(" ") {
         return Ok(bytes);
     }
-    let mut known = BTreeMap::new();
-    for row in rows(&bytes) {
-        if row.chunk.as_ref().is_some_and(|chunk| present.contains(chunk)) {
-            known.insert(row.thread.clone(), row);
-        }
-    }
-    for chunk in ledger.chunks().iter().filter(|chunk| !marks.contains(&*chunk.id.to_string())) {
-        let name = Some(chunk.id.to_string());
+    let said: Vec<&str> = said.split(' ').collect();
+    // A purge has replaced a chunk: what it took away is told by reading the others again.
+    let is_there = |chunk: &&str| present.iter().any(|known| known == chunk);
+    let filled = if said.iter().all(is_there) { said } else { Vec::new() };
+    let known = if filled.is_empty() { None } else { Some(rows_with(&bytes, None)) };
+    let mut known: BTreeMap<String, Row> =
+        known.into_iter().flatten().map(|row| (row.thread.clone(), row)).collect();
+    for chunk in ledger.chunks().iter().filter(|it| !filled.contains(&&*it.id.to_string())) {
         let entries = match ledger.entries(chunk) {
             Ok(entries) => entries,
             Err(error) if chunk.is_own => return Err(error),
@@ -411,43 +404,14 @@ pub(super) fn decided(store: &Store, threads: &Threads<'_>) -> Result<Vec<u8>> {
             Err(_) => Vec::new(),
         };
         for (id, _) in entries {
-            let row = Row { chunk: name.clone(), ..Row::read(store, threads, &id, String::new()) };
-            known.insert(row.thread.clone(), row);
-        }
-        let (thread, subject) = (chunk.id.to_string(), About::Chunk);
-        let mark = Row { thread, subject, chunk: name, ..Row::none() };
-        known.insert(mark.thread.clone(), mark);
-    }
-    // A purge that was fetched hides nothing here.
-    let own = threads.tombstones()?.into_iter().filter(|(_, tip)| tip.source == Source::Own);
-    let gone: BTreeSet<String> = own.map(|(id, _)| id.to_string()).collect();
-    known.retain(|id, _| !gone.contains(id));
-    let all: Vec<Row> = known.into_values().collect();
-    replace(store, DECIDED, &all);
-    Ok(contents(&all))
-}
-
-impl Row {
-    fn none() -> Self {
-        Self {
-            thread: String::new(),
-            key: String::new(),
-            chunk: None,
-            is_private: false,
-            is_own: false,
-            last: 0,
-            subject: About::Unknown,
-            followed: None,
-            troubles: Vec::new(),
+            known.insert(id.to_string(), Row::read(store, threads, &id, String::new()));
         }
     }
-}
-
-/// The chunk that `line` says is in the file with all of its threads.
-fn marked(line: &[u8]) -> Option<&str> {
-    const MARK: &[u8] = br#""subject":"chunk"}"#;
-    let begins = line.strip_suffix(MARK)?.strip_prefix(br#"{"thread":""#)?;
-    begins[..begins.find_byte(b'"')?].to_str().ok()
+    let mut bytes = present.join(" ").into_bytes();
+    bytes.push(b'\n');
+    bytes.extend(known.values().flat_map(line));
+    replace(store, DECIDED, &bytes);
+    Ok(bytes)
 }
 
 /// The rows that `bytes` have, one a line; of those with `word` in their line, where one is given.
@@ -461,10 +425,6 @@ pub(super) fn rows_with<'b>(
     lines.filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-fn rows(bytes: &[u8]) -> impl Iterator<Item = Row> {
-    rows_with(bytes, None)
-}
-
 /// How a text stands in a line.
 pub(super) fn spelled(text: &impl Serialize) -> String {
     serde_json::to_string(text).unwrap_or_default()
@@ -476,21 +436,15 @@ fn line(row: &Row) -> Vec<u8> {
     line
 }
 
-fn contents(rows: &[Row]) -> Vec<u8> {
-    rows.iter().flat_map(line).collect()
-}
-
-/// The lines of a memo; none where there is none of this format.
-fn read(store: &Store, name: &str) -> Vec<u8> {
-    let read = || -> Option<Vec<u8>> {
-        let private = store.repository().private().ok()??;
-        let mut file = private.file(name.into(), Access::Read).ok()?;
-        let size = file.metadata().ok()?.len().min(crate::private::LIMIT);
-        let mut bytes = vec![0; usize::try_from(size).ok()?];
-        file.read_exact(&mut bytes).ok()?;
-        bytes.starts_with(FORMAT).then(|| bytes.split_off(FORMAT.len()))
-    };
-    read().unwrap_or_default()
+/// The lines of a memo, if there is one of this format, and whole.
+fn read(store: &Store, name: &str) -> Option<Vec<u8>> {
+    let private = store.repository().private().ok()??;
+    let mut file = private.file(name.into(), Access::Read).ok()?;
+    let size = file.metadata().ok()?.len().min(crate::private::LIMIT);
+    let mut bytes = vec![0; usize::try_from(size).ok()?];
+    file.read_exact(&mut bytes).ok()?;
+    let is_whole = bytes.starts_with(FORMAT) && bytes.ends_with(b"\n");
+    is_whole.then(|| bytes.split_off(FORMAT.len()))
 }
 
 fn append(store: &Store, lines: &[Vec<u8>]) {
@@ -509,10 +463,10 @@ fn append(store: &Store, lines: &[Vec<u8>]) {
     let _ = write();
 }
 
-fn replace(store: &Store, name: &str, rows: &[Row]) {
-    let bytes = [FORMAT, &contents(rows)].concat();
-    let _ =
-        store.repository().make_private().and_then(|private| private.replace(name, &bytes, false));
+fn replace(store: &Store, name: &str, lines: &[u8]) {
+    let bytes = [FORMAT, lines].concat();
+    let private = store.repository().make_private();
+    let _ = private.and_then(|private| private.replace(name, &bytes, false));
 }
 
 impl Store {

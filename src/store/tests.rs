@@ -343,6 +343,10 @@ fn a_hostile_memo_is_dropped() {
     ];
     for bytes in garbage {
         std::fs::write(&path, bytes).unwrap();
+        store.view().unwrap().count_pending(at(1)).unwrap();
+        let mended = std::fs::read(&path).unwrap();
+        assert_eq!(store.view().unwrap().count_pending(at(1)).unwrap(), 1);
+        assert!(std::fs::read(&path).unwrap() == mended);
         let ids = store.view().unwrap().ids_of(&Filter::pending(), at(1)).unwrap();
         assert_eq!(ids, [proposal.id.clone()], "{bytes:?}");
     }

@@ -1,14 +1,14 @@
 //! The store as it is now: the threads, their memo, and the questions that both answer.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use gix::ObjectId;
 
 use super::memo::{self, Row};
 use super::purge::PurgeRecord;
-use super::thread::{Thread, Threads};
+use super::thread::{Source, Thread, Threads};
 use super::trouble::Trouble;
 use super::{Space, Store};
 use crate::changeset::RepoPath;
@@ -133,7 +133,8 @@ impl<'s> View<'s> {
         Ok(self.open.get().map_or(&[], Vec::as_slice))
     }
 
-    /// The rows of the threads that only the ledger has; of those with `word` in their line, where one is given.
+    /// The rows of the threads that only the ledger has; of those with `word` in their line, where one is given. A
+    /// purge that was fetched hides nothing here.
     pub(super) fn decided(
         &self,
         word: Option<&str>,
@@ -141,14 +142,15 @@ impl<'s> View<'s> {
         if self.decided.get().is_none() {
             let _ = self.decided.set(memo::decided(self.store, &self.threads)?);
         }
-        let open: std::collections::HashSet<&str> = match self.decided.get() {
-            Some(bytes) if !bytes.is_empty() => {
-                self.open()?.iter().map(|row| &*row.thread).collect()
-            }
-            _ => std::collections::HashSet::new(),
-        };
         let bytes = self.decided.get().map_or(&[][..], Vec::as_slice);
-        Ok(memo::rows_with(bytes, word).filter(move |row| !open.contains(&*row.thread)))
+        let mut others = HashSet::new();
+        if !bytes.is_empty() {
+            others.extend(self.open()?.iter().map(|row| row.thread.clone()));
+            let gone = self.threads.tombstones()?.into_iter();
+            let own = gone.filter(|(_, tip)| tip.source == Source::Own);
+            others.extend(own.map(|(id, _)| id.to_string()));
+        }
+        Ok(memo::rows_with(bytes, word).filter(move |row| !others.contains(&row.thread)))
     }
 
     /// The whole id of the thread of `id`.
