@@ -1,7 +1,7 @@
 //! One decision: what is decided on, and by which word. It is made once under the lock; the files are written and the
 //! event is recorded from it.
 
-use super::{Part, Seen, pinned, still};
+use super::{Part, Seen, still};
 use crate::changeset::hunks;
 use crate::changeset::plan::Resolution;
 use crate::error::Result;
@@ -77,14 +77,13 @@ impl<'a> Draft<'a> {
         writer.flush_objects()
     }
 
-    /// Records it: first comments and the revision that a part makes, then the decision. Nothing is recorded about
-    /// a thread that is not as it was shown.
+    /// Records it in a thread that the caller has pinned ([`still`]): first comments and the revision that a part
+    /// makes, then the decision.
     ///
     /// # Errors
-    /// `changed_since_shown`; those of the store.
+    /// Those of the store.
     pub(super) fn record(self, writer: &mut Writer<'_>) -> Result<Stamped> {
         let (authority, id) = (self.authority, &self.proposal.id);
-        pinned(writer, self.proposal, self.seen)?;
         for comment in self.comments {
             writer.note(Some(id), Note::Comment(comment.clone()))?;
         }
