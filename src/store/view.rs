@@ -38,8 +38,8 @@ pub struct View<'s> {
 pub struct Tips {
     /// This clone's own.
     pub(super) own: Option<ObjectId>,
-    /// All that no other one reaches, sorted.
-    pub(super) all: Vec<ObjectId>,
+    /// Those that an event on what was shown has as parents.
+    pub(super) parents: Vec<ObjectId>,
 }
 
 impl Store {
@@ -239,7 +239,8 @@ impl<'s> View<'s> {
     /// As [`View::proposal`].
     pub fn tips(&self, id: &ProposalId) -> Result<Tips> {
         let thread = self.thread(id)?;
-        Ok(Tips { own: thread.own, all: thread.tips.clone() })
+        // Of a thread that is too long to be written to, pinning says so.
+        Ok(Tips { own: thread.own, parents: thread.parents().unwrap_or_default() })
     }
 
     /// Whether a proposal is for others.

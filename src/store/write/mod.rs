@@ -256,7 +256,7 @@ impl<'store> Writer<'store> {
     }
 
     /// Binds what this command adds to the thread of `id` to the tips that it had when it was shown: what was
-    /// fetched since is not seen by it. Returns the proposal as it was shown. Comes before anything is added.
+    /// fetched since is not seen by it. Returns the proposal as it was shown, with what the command has added.
     ///
     /// # Errors
     /// `changed_since_shown` where this clone itself has added to it; as [`View::proposal`].
@@ -264,24 +264,20 @@ impl<'store> Writer<'store> {
         let whole = self.whole(id)?;
         let thread = self.view.thread_of(&whole)?;
         let is_here = |tip: &ObjectId| thread.history.at(&tip.to_string()).is_some();
-        if thread.own != shown.own
-            || !shown.all.iter().all(is_here)
-            || self.chains.contains_key(&whole)
-        {
+        if thread.own != shown.own || !shown.parents.iter().all(is_here) {
             let why = format!("{id} is not as it was shown: this clone has added something to it");
             return Err(Error::new(&crate::proposal::codes::CHANGED_SINCE_SHOWN, why)
                 .with("proposal_id", id.as_str())
                 .hint(format!("nothing was written; look again: aye diff {id}")));
         }
-        let mut parents = thread.parents()?;
-        if shown.all != thread.tips {
-            // Of those that were shown; they had room.
-            parents.retain(|parent| shown.all.contains(parent));
-            if parents.is_empty() {
-                parents.clone_from(&shown.all);
-                parents.truncate(1);
-            }
+        let is_begun = self.chains.get(&whole).is_some_and(|chain| chain.is_ahead);
+        if is_begun {
+            return self.proposal(id);
         }
+        let parents = match &shown.parents[..] {
+            [] => thread.parents()?,
+            parents => parents.to_vec(),
+        };
         let chain = self.chain_on(&thread, parents)?;
         let proposal = chain.proposal();
         self.chains.insert(whole, chain);
