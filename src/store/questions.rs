@@ -9,7 +9,7 @@ use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
 use super::memo::{self, About, Digest, Row, Verdict};
-use super::{Space, View};
+use super::{Space, View, refs};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Lines;
 use crate::error::{Error, Result};
@@ -413,9 +413,20 @@ impl View<'_> {
         let ids = due.filter_map(|(row, _)| ObjectId::from_hex(row.thread.as_bytes()).ok());
         Ok(ids.take(most).collect())
     }
-}
 
-impl View<'_> {
+    /// Threads with a pending ref, at most `most`, whose proposal is not pending, and which no row of this says of:
+    /// they were closed, or the memo was deleted.
+    pub(super) fn left(&self, now: DateTime<Utc>, most: usize) -> Result<BTreeSet<ObjectId>> {
+        let names = refs::names(self.store().repository(), refs::PENDING, false);
+        let pending =
+            || digests(self.open().unwrap_or_default()).filter(|(_, it)| it.is_pending(now));
+        let known: BTreeSet<&str> = pending().map(|(_, it)| it.summary.id.as_str()).collect();
+        let others = names.iter().filter(|name| !known.contains(name.as_str()));
+        let ids = others.filter_map(|name| ProposalId::parse(name).ok());
+        let ids = ids.filter(|id| !pending().any(|(row, _)| id.is_of(&row.thread)));
+        Ok(ids.filter_map(|id| self.whole(&id).ok()).take(most).collect())
+    }
+
     /// This clone's threads that upkeep may close at `now`: decided or expired, and without an event for a week;
     /// plans and direct patches without one for a month. None before there are [`CLOSED_AT_ONCE`] of them.
     pub(super) fn to_close(&self, now: DateTime<Utc>) -> Vec<ObjectId> {

@@ -379,6 +379,10 @@ fn pending_refs_and_projections_follow_and_expire() {
     assert!(!store.is_unfinished(&store.view().unwrap(), late));
     assert_eq!(store.rebuild_projections(&store.view().unwrap(), at(2)).unwrap(), 1);
     assert_eq!(is_projected(), (true, true));
+    // Without a memo, too.
+    store.forget_memo();
+    store.write(&agent(), late, |_| Ok(())).unwrap();
+    assert_eq!(is_projected(), (false, false));
 }
 
 #[test]

@@ -183,7 +183,8 @@ impl<'store> Writer<'store> {
         let ids = note.lines().filter_map(|id| ObjectId::from_hex(id.as_bytes()).ok());
         let left_over: BTreeSet<ObjectId> = ids.collect();
         let now = now.trunc_subsecs(3);
-        let fetched = view.due(now, FOLLOWED_AT_ONCE)?;
+        let mut fetched = view.due(now, FOLLOWED_AT_ONCE)?;
+        fetched.extend(view.left(now, FOLLOWED_AT_ONCE)?);
         Ok(Self {
             store,
             view,
