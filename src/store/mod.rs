@@ -109,7 +109,7 @@ impl Default for Examined {
 }
 
 impl Store {
-    /// True if projections have yet to follow: a writer was stopped before it made them, or lanes
+    /// True if projections have yet to follow: a writer was stopped before it made them, or events
     /// of other clones were fetched. The next writer sees to it.
     pub fn is_unfinished(&self, view: &View<'_>, now: DateTime<Utc>) -> bool {
         matches!(self.repository().private(), Ok(Some(private)) if lock::is_noted(&private))

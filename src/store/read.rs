@@ -116,7 +116,7 @@ impl Store {
         self.admit(changes, self.most_content()?)?;
         Changeset::new(self.load(changes, self.largest_file()?)?).map_err(|error| {
             match error.is(&crate::changeset::codes::NO_CHANGE) {
-                // It is proposed already, by a lane of somebody else: whoever reads it cannot change that.
+                // Somebody else has proposed it: whoever reads it cannot change that.
                 true => error.hint("there is nothing to apply: aye reject ID -m TEXT"),
                 false => error,
             }
