@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::facts::Facts;
 use crate::private::Directory;
@@ -26,6 +26,10 @@ use crate::worktree::journal;
 pub const VERSION: &str = "aye idle 4";
 
 pub(super) const NAME: &str = "idle";
+
+/// A full look takes a while, so that it may follow a change sooner than other looks at files: by `now` the
+/// command has begun.
+const SPARED: TimeDelta = TimeDelta::milliseconds(90);
 
 /// Directories below `refs/aye` without threads.
 const OTHERS: [&str; 4] = ["pending", "session", "before", "broken"];
@@ -48,7 +52,7 @@ impl Tips {
         let mut tips = Self { all: String::new(), is_old: true };
         let mut add = |path: &Path| {
             let facts = Facts::of(path)?;
-            tips.is_old &= facts.is_old(now);
+            tips.is_old &= facts.is_old(now + SPARED);
             writeln!(tips.all, "{} {}", path.strip_prefix(common_dir).ok()?.display(), facts.text())
                 .ok()
         };
