@@ -54,7 +54,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     // Of a file, what is left out does not count.
     let limit = args.limit.filter(|_| concern.is_none());
     let left = args.limit.unwrap_or(usize::MAX);
-    let pages = || of_path(view.log_pages(id.as_ref(), limit), concern.as_ref(), left);
+    // Of what was purged here that alone is on record.
+    let record = id.as_ref().map(|id| view.purge_of(id)).transpose()?.flatten();
+    let purge = record.map(|record| LogEntry { id: record.id, stamped: record.stamped });
+    let pages = || {
+        let of_threads = purge.is_none().then(|| view.log_pages(id.as_ref(), limit));
+        let pages = purge.iter().map(|purge| Ok(vec![purge.clone()]));
+        of_path(pages.chain(of_threads.into_iter().flatten()), concern.as_ref(), left)
+    };
     match context.format_or(Format::Text) {
         Format::Text => {}
         Format::Json => {

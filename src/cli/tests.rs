@@ -19,7 +19,7 @@ const LINES: &[&str] = &[
     "aye call changes {}",
     "aye log -C sub --limit 2",
     "aye doctor --repair",
-    "aye doctor --gc --now",
+    "aye doctor --gc -n",
     "aye init --remove -n",
     "aye try --import a.json b.json",
     "aye revise m4k8 --rebase",

@@ -111,7 +111,9 @@ pub(super) fn again(context: &Context, store: &Store, before: &Proposal) -> Resu
     }
     let proposal = store.view()?.proposal(id)?;
     let status = proposal.status(now);
+    let is_own = proposal.decision().is_some_and(|made| made.is_of(&store.clone_ids()));
     match status {
+        Status::Applied | Status::Rejected if is_own => {}
         Status::Applied | Status::Rejected => context.note(&format!(
             "note: {id} was {} in another clone, and that stands",
             escape::line(&proposal.decided())
