@@ -116,7 +116,7 @@ action() (
     base=$(git rev-parse HEAD)
     id=$(AYE_AGENT=codex aye propose a.txt --old one --new two -q)
     aye apply "$id" --yes --commit >/dev/null 2>&1
-    git push -q origin 'refs/aye/log/*'
+    git push -q origin "refs/aye/p/*:refs/aye/by/$(git config aye.clone)/*"
     RANGE=$base..HEAD step 2
     git commit -q --allow-empty -m Sly -m 'Proposal-Id: prop_0000000000'
     if RANGE=$base..HEAD step 2; then return 1; fi

@@ -97,7 +97,7 @@ fn result(finding: &Finding, rules: &[Rule]) -> Value {
 }
 
 /// Where it is; of what is in no file, the first line of the one that it is shown beside, or else of the policy:
-/// what is wrong with settings, lanes and decisions is wrong with what that stands for.
+/// what is wrong with settings, threads and decisions is wrong with what that stands for.
 fn location(finding: &Finding) -> Value {
     let beside = finding.beside.as_ref().map(|path| path.as_slice());
     let path = finding.path_bytes().map(|path| path.as_ref()).or(beside);

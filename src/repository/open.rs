@@ -59,7 +59,7 @@ fn is_called_safe(repo: &gix::Repository) -> bool {
 }
 
 /// An id names what it is the hash of. `git replace` puts something else in its place, on which nobody has
-/// decided: content, a policy, the tip of a lane.
+/// decided: content, a policy, the tip of a thread.
 const EXACT: [&str; 1] = ["core.useReplaceRefs=false"];
 
 /// `repo` again, with its own configuration believed.
