@@ -395,8 +395,7 @@ pub(super) fn propose_and_apply(
     let proposal = store.write(authority.actor(), now, |writer| {
         let proposal = writer.propose_another(new)?;
         writer.flush_objects()?;
-        let planned = shown::of_plan(store, &writer.view, &proposal, None, plan.clone())?;
-        let planned = Shown { seen, ..planned };
+        let planned = shown::of_plan(store, &writer.view, &proposal, None, plan.clone(), seen)?;
         let steps = files::steps(&worktree, &plan)?;
         let subject = files::subject(files::APPLY, &proposal.id, writer.now());
         journal.apply(&reader, &steps, Some(&subject), |_| {

@@ -193,7 +193,11 @@ fn place_now(
 }
 
 /// Where the last applied proposal that removed `path` moved it.
-fn by_a_proposal(view: &View<'_>, proposal: &Proposal, path: &RepoPath) -> Result<Option<RepoPath>> {
+fn by_a_proposal(
+    view: &View<'_>,
+    proposal: &Proposal,
+    path: &RepoPath,
+) -> Result<Option<RepoPath>> {
     let filter = Filter::applied_to(path, MOST_ASKED);
     for id in view.ids_of(&filter, proposal.expires_at)? {
         let applied = view.proposal(&id)?;

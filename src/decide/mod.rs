@@ -79,10 +79,7 @@ impl Seen {
     ///
     /// # Errors
     /// `invalid_policy`; those of the store.
-    pub fn now<'p>(
-        view: &View<'_>,
-        ids: impl IntoIterator<Item = &'p ProposalId>,
-    ) -> Result<Self> {
+    pub fn now<'p>(view: &View<'_>, ids: impl IntoIterator<Item = &'p ProposalId>) -> Result<Self> {
         let (policy, head) = view.store().repository().policy_and_head()?;
         let tips = ids.into_iter().map(|id| Ok((id.clone(), view.tips(id)?)));
         let target =

@@ -60,9 +60,7 @@ pub fn record(
             outcome: FileOutcome::Clean,
         })
         .collect();
-    let stamped = store.write(authority.actor(), now, |writer| {
-        writer.patch(authority, written)
-    })?;
+    let stamped = store.write(authority.actor(), now, |writer| writer.patch(authority, written))?;
     let id = id(&stamped.id);
     let before =
         changes().filter_map(|(change, [before, _])| Some((&change.path, before.as_ref()?)));

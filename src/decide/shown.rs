@@ -163,7 +163,8 @@ pub fn show(
     snapshot: &dyn Snapshot,
 ) -> Result<Shown> {
     let (plan, followed) = subject::forward(store, view, proposal, part, snapshot)?;
-    let shown = of_plan(store, view, proposal, part, plan)?;
+    let seen = Seen::now(view, [&proposal.id])?;
+    let shown = of_plan(store, view, proposal, part, plan, seen)?;
     Ok(Shown { followed, ..shown })
 }
 
@@ -194,19 +195,22 @@ pub(super) fn show_made(
         done = now.plan;
     }
     let head = made.parent.as_deref();
-    let shown = of_plan_on(store, view, proposal, None, made.plan.clone(), Some(head))?;
+    let seen = Seen::now(view, [&proposal.id])?;
+    let plan = made.plan.clone();
+    let shown = of_plan_on(store, view, proposal, None, plan, seen, Some(head))?;
     Ok(Shown { made: Some(shown.plan), plan: done, ..shown })
 }
 
-/// As [`show`], for a plan that is made already.
+/// As [`show`], for a plan that is made already, when HEAD and the tips were as `seen`.
 pub(super) fn of_plan(
     store: &Store,
     view: &View<'_>,
     proposal: &Proposal,
     part: Option<&Part>,
     plan: Resolution,
+    seen: Seen,
 ) -> Result<Shown> {
-    of_plan_on(store, view, proposal, part, plan, None)
+    of_plan_on(store, view, proposal, part, plan, seen, None)
 }
 
 /// As [`of_plan`], held to the commit `base`, where it is not HEAD.
@@ -216,9 +220,9 @@ fn of_plan_on(
     proposal: &Proposal,
     part: Option<&Part>,
     plan: Resolution,
+    seen: Seen,
     base: Option<Option<&str>>,
 ) -> Result<Shown> {
-    let seen = Seen::now(view, [&proposal.id])?;
     let mut shown = Shown {
         proposal: proposal.clone(),
         plan,

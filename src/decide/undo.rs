@@ -132,7 +132,7 @@ pub fn undo(
     }
     let written = files::written(store, &[], &plan, |_| None)?;
     super::require_apart(&view, &seen.id, true, super::merged(&written))?;
-    let planned = shown::of_plan(store, &view, seen, None, plan)?;
+    let planned = shown::of_plan(store, &view, seen, None, plan, at.clone())?;
     let (effect, manifest) = (Some(Effect::Files), Some(&planned.manifest));
     let draft = Draft { effect, manifest, lines: draft::lines(&planned.plan), ..draft };
     let subject = files::subject(files::UNDO, &seen.id, now);

@@ -111,7 +111,8 @@ fn one(
     let repository = store.repository();
     // One that was applied before and taken back may be in any number of commits.
     let log = view.log(Some(&proposal.id), None)?;
-    let is_apply = |data: &Data| matches!(data, Data::Decision(said) if said.verdict == Verdict::Apply);
+    let is_apply =
+        |data: &Data| matches!(data, Data::Decision(said) if said.verdict == Verdict::Apply);
     if log.iter().any(|entry| is_apply(&entry.stamped.event.data)) {
         return Ok(None);
     }
