@@ -201,9 +201,11 @@ impl Manifest {
         out
     }
 
-    /// From what was there to what was approved, for each file.
+    /// From what was there to what was approved, for each file that is somebody's change: generated ones are
+    /// generated again.
     pub fn written(&self) -> Vec<Written> {
-        self.records.iter().map(Record::written).collect()
+        let is_change = |record: &&Record| !matches!(record.outcome, ApprovedAs::Derived(_));
+        self.records.iter().filter(is_change).map(Record::written).collect()
     }
 
     /// Whether it can be that of an apply or an approval of a revision of `subject` that makes `changes`: it names
