@@ -739,7 +739,8 @@ impl<'s> Reading<'s> {
                     SetAside::unread(tip.name.clone(), &why)
                 })?;
                 added += node.weight;
-                self.spent += if tip.is_own() { 0 } else { node.bytes };
+                // Many small values take longer to read than one large one.
+                self.spent += if tip.is_own() { 0 } else { node.bytes.max(node.weight / 8) };
                 self.nodes.insert(at, node);
                 fresh.push(at);
             }
