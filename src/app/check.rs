@@ -18,7 +18,12 @@ use crate::store::{Filter, Store, View};
 ///
 /// # Errors
 /// If the store or the work tree cannot be read.
-pub fn waiting(store: &Store, view: &View, now: DateTime<Utc>, scope: &Scope) -> Result<Vec<Subject>> {
+pub fn waiting(
+    store: &Store,
+    view: &View,
+    now: DateTime<Utc>,
+    scope: &Scope,
+) -> Result<Vec<Subject>> {
     let kind = scope.kind;
     let pending = Filter { subject: kind, status: Some(Status::Pending), ..Filter::default() };
     if scope.paths.is_empty() {

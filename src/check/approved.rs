@@ -186,11 +186,7 @@ impl Candidate {
 
 /// The records that approve something of `path`, those of `claimed` among them, in the order of the decisions: by
 /// time, then by id. Threads say nothing of each other.
-fn candidates(
-    view: &View<'_>,
-    path: &RepoPath,
-    claimed: &[Cover],
-) -> Result<Vec<Candidate>> {
+fn candidates(view: &View<'_>, path: &RepoPath, claimed: &[Cover]) -> Result<Vec<Candidate>> {
     let mut found = recorded(view, path)?;
     found.extend(claimed.iter().map(|cover| Candidate::new(cover, path, Standing::Stands)));
     found.sort_by(|one, other| (one.at, &one.event).cmp(&(other.at, &other.event)));

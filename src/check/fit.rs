@@ -28,12 +28,7 @@ pub struct Fit<'a> {
 impl<'a> Fit<'a> {
     /// Against the files of `tree`, where there are any.
     pub fn new(store: &'a Store, tree: Option<&'a Worktree>) -> Self {
-        Self {
-            store,
-            tree,
-            seen: RefCell::default(),
-            unmoved: RefCell::default(),
-        }
+        Self { store, tree, seen: RefCell::default(), unmoved: RefCell::default() }
     }
 
     /// Why the proposal does not fit; `None` where it does, or where there are no files.
@@ -81,7 +76,8 @@ impl<'a> Fit<'a> {
     /// alone: neither side of the change has to be read then. Those objects have to be there.
     fn is_unchanged(&self, tree: &Worktree, proposal: &Proposal) -> bool {
         // What another clone shows as the change is held against its content.
-        let is_own = self.store.clone_ids().contains(&proposal.clone) && proposal.revisions.len() == 1;
+        let is_own =
+            self.store.clone_ids().contains(&proposal.clone) && proposal.revisions.len() == 1;
         let changes = &proposal.current().changes;
         changes.iter().all(|change| is_own || change.snippets.is_empty())
             && self.store.has_contents(changes)

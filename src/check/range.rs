@@ -188,7 +188,8 @@ impl Claims<'_> {
         let named = error.details().iter().find(|(key, _)| *key == "candidates");
         let ids = named.and_then(|(_, ids)| ids.as_array()).into_iter().flatten();
         let found = ids.filter_map(|id| self.range.view.find(id.as_str()?).ok());
-        let found: Vec<Proposal> = found.filter(|proposal| proposal.id.as_str().starts_with(name)).collect();
+        let found: Vec<Proposal> =
+            found.filter(|proposal| proposal.id.as_str().starts_with(name)).collect();
         if found.is_empty() { Err(error) } else { Ok(found) }
     }
 
@@ -215,14 +216,17 @@ impl Claims<'_> {
         let (short, why) = (self.commit.short(), error.message());
         let fetch = format!("git fetch REMOTE '{}'", fetch_refspec("REMOTE"));
         let (concern, message, hint) = if error.is(&codes::AMBIGUOUS_ID) {
-            let message = format!("commit {short} names '{name}', which several proposals begin with");
+            let message =
+                format!("commit {short} names '{name}', which several proposals begin with");
             (Concern::UnknownProposal, message, "write more of the id into the trailer".to_owned())
         } else if error.is(&codes::PROPOSAL_PURGED) {
-            let message = format!("commit {short} names a proposal of which nothing is left: {why}");
+            let message =
+                format!("commit {short} names a proposal of which nothing is left: {why}");
             let hint = "nothing of it is left to hold the commit against: begin the range behind it, or push it with --no-verify";
             (Concern::UnknownProposal, message, hint.to_owned())
         } else if error.is(&codes::PROPOSAL_NOT_FOUND) || error.is(&codes::INVALID_ID) {
-            let message = format!("commit {short} names the proposal '{name}', which is not known here");
+            let message =
+                format!("commit {short} names the proposal '{name}', which is not known here");
             let hint = format!(
                 "fetch the threads of other clones ({fetch}; a private one is in its writer's clone alone), or correct the trailer"
             );
@@ -516,8 +520,7 @@ impl Claims<'_> {
             if !self.is_changed(&path, change)? {
                 continue;
             }
-            let is_approved =
-                is_covered(self.range.view, self.commit, &path, &self.claimed)?;
+            let is_approved = is_covered(self.range.view, self.commit, &path, &self.claimed)?;
             if is_read && is_approved {
                 continue;
             }

@@ -23,7 +23,12 @@ pub struct Pending<'v> {
 impl<'v> Pending<'v> {
     /// Those of `scope` at `now`, with their files of it; `except` are ids to leave out (an apply
     /// that is itself committing).
-    pub fn new(view: &'v View<'v>, now: DateTime<Utc>, scope: &'v Scope, except: &'v [String]) -> Self {
+    pub fn new(
+        view: &'v View<'v>,
+        now: DateTime<Utc>,
+        scope: &'v Scope,
+        except: &'v [String],
+    ) -> Self {
         Self { view, now, scope, except }
     }
 

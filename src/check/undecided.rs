@@ -70,7 +70,6 @@ impl Subject {
             standing: None,
         }
     }
-
 }
 
 /// What is looked for.

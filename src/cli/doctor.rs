@@ -98,8 +98,17 @@ fn print(context: &mut Context, store: &Store, found: Findings<'_>) -> Result<Ex
     let threads = held.as_ref().map_or(0, |held| held.threads);
     let spaces = held.iter().flat_map(|held| &held.spaces);
     let spaces: BTreeMap<&str, usize> = spaces.map(|(of, count)| (of.as_str(), *count)).collect();
-    let diagnosis =
-        Diagnosis { schema, sound, pending, threads, spaces, problems, warnings, repaired, sandbox };
+    let diagnosis = Diagnosis {
+        schema,
+        sound,
+        pending,
+        threads,
+        spaces,
+        problems,
+        warnings,
+        repaired,
+        sandbox,
+    };
     context.emit(Format::Text, &diagnosis, || {
         let mut text = String::new();
         for repaired in &diagnosis.repaired {

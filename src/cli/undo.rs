@@ -194,9 +194,7 @@ fn agreed<'p>(
     let changes: Vec<FileChange> = plan.writes().map(|file| file.change(None)).collect();
     preview::changes(context, repository, &changes)?;
     let mut question = asking.question.to_owned();
-    if let Some(there) =
-        target.and_then(|it| it.elsewhere(repository.head_ref().as_deref()))
-    {
+    if let Some(there) = target.and_then(|it| it.elsewhere(repository.head_ref().as_deref())) {
         let (there, here) = (escape::name(there), escape::name(&repository.branch()));
         question =
             format!("{}, {APPLIED} {there}, on {here}?", asking.question.trim_end_matches('?'));

@@ -106,10 +106,7 @@ impl Looking<'_> {
     fn forged_stamp(&mut self) -> Result<()> {
         let (store, view, now) = (self.store, self.view, self.now);
         let waiting = view.count_pending(now)? + view.contested(now)?.len();
-        if waiting == 0
-            || !idle::look(store.repository().common_dir(), now)
-            || !view.is_current()
-        {
+        if waiting == 0 || !idle::look(store.repository().common_dir(), now) || !view.is_current() {
             return Ok(());
         }
         self.add(
@@ -156,8 +153,9 @@ impl Looking<'_> {
             }
             // No copy of it can be made here, so a repair would not help.
             let (end, given_up) = end_of(self.view, &id);
-            let hint =
-                format!("git fetch --refetch REMOTE, where it has what is missing; to {given_up}: {end}");
+            let hint = format!(
+                "git fetch --refetch REMOTE, where it has what is missing; to {given_up}: {end}"
+            );
             self.add_hinted(error.code().id, format!("{id}: {}", error.message()), hint);
         }
         match examined.projections {

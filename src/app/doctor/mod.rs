@@ -100,7 +100,8 @@ pub fn examine<'s>(
     } else if !unreadable.is_empty() {
         // Nothing else can be looked at before these are out of the way.
         let problem = |name: &String| {
-            Problem::new("thread_damaged", format!("{name} holds no object id")).hint(Some(table::REPAIR))
+            Problem::new("thread_damaged", format!("{name} holds no object id"))
+                .hint(Some(table::REPAIR))
         };
         let problems = unreadable.iter().map(problem).collect();
         return Ok(Findings { problems, ..Findings::default() });

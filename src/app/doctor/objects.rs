@@ -55,7 +55,8 @@ struct Objects<'r> {
 impl Objects<'_> {
     /// What is wrong with the tree of the commit `event`, and all that is in it.
     fn below(&mut self, event: ObjectId) -> Vec<(ObjectId, String)> {
-        let Ok(tree) = self.repo.find_commit(event).and_then(|it| Ok(it.tree_id()?.detach())) else {
+        let Ok(tree) = self.repo.find_commit(event).and_then(|it| Ok(it.tree_id()?.detach()))
+        else {
             return vec![(event, "cannot be read".to_owned())];
         };
         let (mut found, mut trees) = (Vec::new(), vec![tree]);
@@ -70,7 +71,9 @@ impl Objects<'_> {
                     continue;
                 }
             };
-            for entry in gix::objs::TreeRefIter::from_bytes(&data, self.repo.object_hash()).flatten() {
+            for entry in
+                gix::objs::TreeRefIter::from_bytes(&data, self.repo.object_hash()).flatten()
+            {
                 let id = entry.oid.to_owned();
                 if entry.mode.is_tree() {
                     trees.push(id);

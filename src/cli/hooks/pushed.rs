@@ -27,8 +27,7 @@ pub(super) struct Ref {
 pub(super) fn read(context: &Context, repository: Option<&Repository>) -> Result<Vec<Ref>> {
     let var = |name: &str| context.var(name).map(|value| value.to_string_lossy().into_owned());
     let mut text = String::new();
-    if let Some((here, there)) =
-        var("PRE_COMMIT_LOCAL_BRANCH").zip(var("PRE_COMMIT_REMOTE_BRANCH"))
+    if let Some((here, there)) = var("PRE_COMMIT_LOCAL_BRANCH").zip(var("PRE_COMMIT_REMOTE_BRANCH"))
     {
         // Without a commit where all of a history is sent.
         let id = || repository?.repo().rev_parse_single(&*here).ok().map(|id| id.to_string());

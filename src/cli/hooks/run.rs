@@ -149,7 +149,11 @@ fn post_commit(context: &mut Context) -> Result<()> {
     let actor = context.actor(store.repository());
     store.write(&actor, context.now, |writer| {
         for proposal in &held {
-            let note = Note::Committed(Committed { commit: id.clone(), amended: Vec::new(), statement: None });
+            let note = Note::Committed(Committed {
+                commit: id.clone(),
+                amended: Vec::new(),
+                statement: None,
+            });
             writer.note(Some(&proposal.id), note)?;
         }
         Ok(())
