@@ -27,6 +27,8 @@ pub struct View<'s> {
     store: &'s Store,
     pub(super) threads: Threads<'s>,
     read: RefCell<HashMap<ObjectId, Rc<Thread>>>,
+    /// The threads of ids that were looked up.
+    known: RefCell<BTreeMap<ProposalId, ObjectId>>,
     open: OnceCell<Vec<Row>>,
     /// The lines of the ledger's threads.
     decided: OnceCell<Vec<u8>>,
@@ -52,6 +54,7 @@ impl Store {
             store: self,
             threads: Threads::new(self),
             read: RefCell::default(),
+            known: RefCell::default(),
             open: OnceCell::new(),
             decided: OnceCell::new(),
             moves: RefCell::default(),
@@ -90,6 +93,8 @@ impl<'s> View<'s> {
             }
             rows.sort_unstable_by(|a, b| a.thread.cmp(&b.thread));
             let _ = next.open.set(rows);
+            let names = moved.iter().map(|id| (next.name(id), *id));
+            next.known.borrow_mut().extend(names);
         }
         Ok(next)
     }
@@ -158,12 +163,18 @@ impl<'s> View<'s> {
     /// # Errors
     /// `proposal_not_found`, `proposal_purged`; `ambiguous_id` with the long ids.
     pub(super) fn whole(&self, id: &ProposalId) -> Result<ObjectId> {
+        if let Some(known) = self.known.borrow().get(id) {
+            return Ok(*known);
+        }
         let mut found = self.threads.find(&id::hex_prefix(id.as_str()))?;
         found.retain(|thread| id.is_of(&thread.to_string()));
         let mut found = found.into_iter();
         match (found.next(), found.next()) {
             (None, _) => Err(self.missing(id)),
-            (Some(one), None) => Ok(one),
+            (Some(one), None) => {
+                self.known.borrow_mut().insert(id.clone(), one);
+                Ok(one)
+            }
             (Some(one), Some(two)) => {
                 let ids: Vec<String> = [one, two]
                     .into_iter()
