@@ -734,13 +734,22 @@ impl<'s> Reading<'s> {
                 return Err(SetAside::unread(tip.name.clone(), why));
             }
             if self.nodes.get(&at).is_none_or(|node| node.stamped.is_none()) {
-                let node = self.node(at).map_err(|why| {
-                    self.bad.insert(at, why.clone());
-                    SetAside::unread(tip.name.clone(), &why)
-                })?;
+                let most = match tip.is_own() {
+                    true => u64::MAX,
+                    false if self.spent > MOST_READ => 0,
+                    false => MOST_KEPT.saturating_sub(self.weight + added),
+                };
+                let node = match self.node(at, most) {
+                    Ok(node) => node,
+                    Err(None) => return Err(too_large(tip)),
+                    Err(Some(why)) => {
+                        self.bad.insert(at, why.clone());
+                        return Err(SetAside::unread(tip.name.clone(), &why));
+                    }
+                };
                 added += node.weight;
                 // Many small values take longer to read than one large one.
-                self.spent += if tip.is_own() { 0 } else { node.bytes.max(node.weight / 8) };
+                self.spent += if tip.is_own() { 0 } else { node.bytes.max(node.weight / 4) };
                 self.nodes.insert(at, node);
                 fresh.push(at);
             }
@@ -751,21 +760,26 @@ impl<'s> Reading<'s> {
                 let why = format!("it leads to more than {} events or {} bytes", MOST.0, MOST.1);
                 return Err(SetAside::new(tip.name.clone(), &codes::THREAD_TOO_LONG, &why));
             }
-            if !tip.is_own() && (self.spent > MOST_READ || self.weight + added > MOST_KEPT) {
-                return Err(too_large(tip));
-            }
         }
         Ok(reach)
     }
 
-    /// Reads one commit.
-    fn node(&self, id: ObjectId) -> Result<Node, Unread> {
+    /// Reads one commit, if it takes at most `most` bytes of memory (`None` otherwise).
+    fn node(&self, id: ObjectId, most: u64) -> Result<Node, Option<Unread>> {
         if id.is_null() {
-            return Err(Unread::Bad("the ref holds no object id".to_owned()));
+            return Err(Some(Unread::Bad("the ref holds no object id".to_owned())));
+        }
+        if most == 0 {
+            return Err(None);
         }
         let repo = self.store.repository().repo();
         let data = objects::read(repo, id, Kind::Commit, MOST_BYTES)?;
-        let not = |why: &str| not_an_event(&id, why);
+        let values = data.iter().filter(|byte| b",:[{".contains(byte)).count() as u64;
+        let weight = data.len() as u64 + PER_VALUE * values;
+        if weight > most {
+            return Err(None);
+        }
+        let not = |why: &str| Some(not_an_event(&id, why));
         let header = Header::parse(&data, repo.object_hash(), MOST_PARENTS)
             .filter(|header| header.parents.is_sorted_by(|a, b| a < b))
             .ok_or_else(|| not("its first lines are malformed"))?;
@@ -801,8 +815,7 @@ impl<'s> Reading<'s> {
             parents: header.parents,
             tree: header.tree,
             bytes: data.len() as u64,
-            weight: data.len() as u64
-                + PER_VALUE * data.iter().filter(|b| b",:[{".contains(b)).count() as u64,
+            weight,
             listed: 0,
             stamped: Some(stamped),
             is_open,
