@@ -373,7 +373,7 @@ fn settings_that_tests_need_are_copied_and_never_proposed() {
     nothing_pending(&repo);
     script(&repo, &["--name", "e"], "git add -f .env").run().ok();
     let shown = repo.aye(&["show", &only(&repo), "--json"]).ok().json();
-    assert_eq!(shown["audience"], "private", "{shown:#}");
+    assert_eq!(shown["space"], "private", "{shown:#}");
     no_session_is_left(&repo);
 }
 
@@ -387,7 +387,7 @@ fn what_is_added_by_force_is_proposed() {
     no_session_is_left(&repo);
     let id = only(&repo);
     let shown = repo.item(&id);
-    assert_eq!(shown["audience"], "private", "{shown:#}");
+    assert_eq!(shown["space"], "private", "{shown:#}");
     let text = diff(&repo, &id);
     assert!(text.contains("dist/.gitkeep") && text.contains("n.key"), "{text}");
     assert!(!text.contains("dist/y") && !text.contains("o.key"), "{text}");
