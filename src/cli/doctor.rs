@@ -89,10 +89,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 }
 
 fn print(context: &mut Context, store: &Store, found: Findings<'_>) -> Result<Exit> {
-    let Findings { problems, repaired, pending, view } = found;
+    let Findings { problems, notices, repaired, pending, view } = found;
     let (view, sound) = (view.as_ref(), problems.is_empty());
     let mut warnings = startup_files(context);
-    warnings.extend(doctor::warnings(store, view)?);
+    warnings.extend(doctor::warnings(store)?);
+    warnings.extend(notices);
     let held = view.map(|view| store.held(view, context.now)).transpose()?;
     let (schema, sandbox) = ("aye/doctor@1", sandbox::offered().is_sandbox());
     let threads = held.as_ref().map_or(0, |held| held.threads);

@@ -8,8 +8,9 @@ use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
 use super::thread::{SetAside, Thread};
-use crate::error::Error;
-use crate::proposal::ProposalId;
+use super::View;
+use crate::error::{Error, Result};
+use crate::proposal::{ProposalId, fold};
 use crate::proposal::state::Skipped;
 
 /// The code of an event that is skipped.
@@ -26,6 +27,38 @@ pub struct Trouble {
     pub proposal: Option<ProposalId>,
     /// The reason, in a clause.
     pub why: String,
+}
+
+// All threads.
+impl View<'_> {
+    /// [`View::troubles`] of all threads as their commits are now: the memo takes objects that were there for granted.
+    ///
+    /// # Errors
+    /// If the refs cannot be read.
+    pub fn troubles_now(&self) -> Result<Vec<Trouble>> {
+        let (threads, ledger) = (&self.threads, self.threads.ledger()?);
+        let mut ids = threads.ids()?;
+        for chunk in ledger.chunks() {
+            ids.extend(ledger.entries(chunk).into_iter().flatten().map(|(id, _)| id));
+        }
+        let mut found: Vec<Trouble> = ledger.aside().iter().map(Trouble::of_chunk).collect();
+        for id in ids {
+            if threads.is_gone(&id)? {
+                continue;
+            }
+            let thread = match threads.read(&id) {
+                Ok(thread) => thread,
+                Err(error) => {
+                    found.push(Trouble::of_thread(&id, &error));
+                    continue;
+                }
+            };
+            found.extend(thread.aside.iter().map(|aside| Trouble::of_ref(&thread, aside)));
+            let skipped = fold(&thread.history).map(|proposal| proposal.skipped).unwrap_or_default();
+            found.extend(skipped.iter().map(|skipped| Trouble::of_event(&thread, skipped)));
+        }
+        Ok(found)
+    }
 }
 
 impl Trouble {

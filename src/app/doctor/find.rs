@@ -9,13 +9,15 @@ use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::proposal::ProposalId;
 use crate::repository::codes::INVALID_CONFIG;
-use crate::store::{Examined, Leftover, Store, View, idle};
+use crate::store::{Examined, Leftover, Store, Trouble, View, idle};
 use crate::worktree::codes as apply;
 
 /// What a look at everything has found.
 pub(super) struct Look {
     /// What is wrong.
     pub(super) problems: Vec<Problem>,
+    /// What is wrong with refs and events, others' included.
+    pub(super) troubles: Vec<Trouble>,
     /// What stopped processes have left.
     pub(super) left: Vec<Leftover>,
 }
@@ -40,7 +42,8 @@ impl Look {
         let left = store.leftovers(view, wanted.full, now)?;
         let damaged = objects::damaged(view, wanted.reads_all())?;
         let mut looking = Looking { store, view, now, problems: Vec::new() };
-        looking.threads()?;
+        let troubles = view.troubles_now()?;
+        looking.threads(&troubles)?;
         looking.objects(&damaged);
         looking.forged_stamp()?;
         looking.private(&private);
@@ -48,7 +51,7 @@ impl Look {
         looking.examined(store.examine(view, wanted.reads_all(), now)?, &damaged);
         looking.settings();
         looking.surroundings(&left);
-        Ok(Self { problems: looking.problems, left })
+        Ok(Self { problems: looking.problems, troubles, left })
     }
 }
 
@@ -81,8 +84,8 @@ impl Looking<'_> {
     }
 
     /// Threads and refs that cannot be read, tombstones to follow, and a copy of this clone.
-    fn threads(&mut self) -> Result<()> {
-        for trouble in self.view.troubles()?.iter().filter(|trouble| !is_by_others(trouble)) {
+    fn threads(&mut self, troubles: &[Trouble]) -> Result<()> {
+        for trouble in troubles.iter().filter(|trouble| !is_by_others(trouble)) {
             self.add(trouble.code.clone(), trouble.message());
         }
         for name in self.store.copied_refs(self.view)? {

@@ -69,6 +69,8 @@ impl Wanted {
 pub struct Findings<'s> {
     /// What is wrong, and was not repaired.
     pub problems: Vec<Problem>,
+    /// Refs that others have pushed and that are not read, and events that decide nothing. Untrusted.
+    pub notices: Vec<String>,
     /// What was repaired, in words. Untrusted.
     pub repaired: Vec<String>,
     /// How many proposals are pending.
@@ -106,8 +108,6 @@ pub fn examine<'s>(
         let problems = unreadable.iter().map(problem).collect();
         return Ok(Findings { problems, ..Findings::default() });
     }
-    // Threads are read from their commits, whatever a list says.
-    store.forget_memo();
     let examination = Examination { store, actor, wanted, now };
     let mut view = examination.catch_up(store.view()?)?;
     // Nothing is read from it: whatever stands there is written anew.
@@ -118,7 +118,10 @@ pub fn examine<'s>(
         look = examination.look(&view)?;
     }
     let pending = view.count_pending(now)?;
-    Ok(Findings { problems: look.problems, repaired, pending, view: Some(view) })
+    let others = look.troubles.iter().filter(|trouble| is_by_others(trouble)).take(MOST);
+    let notice = |trouble: &Trouble| format!("{}: {}", trouble.code, trouble.message());
+    let notices = others.map(notice).collect();
+    Ok(Findings { problems: look.problems, notices, repaired, pending, view: Some(view) })
 }
 
 /// What is under way.
@@ -141,7 +144,7 @@ impl<'s> Examination<'s, '_> {
             repaired.extend(store.remove_leftovers(&look.left)?);
         }
         // Whatever is not in an unreadable part of the ledger can be found again without it.
-        for trouble in view.troubles()?.iter().filter(|trouble| is_own_chunk(trouble)) {
+        for trouble in look.troubles.iter().filter(|trouble| is_own_chunk(trouble)) {
             repaired.push(store.set_thread_aside(&trouble.name)?);
         }
         if self.actor.kind != ActorKind::Ci && !store.copied_refs(view)?.is_empty() {
@@ -198,17 +201,16 @@ fn is_by_others(trouble: &Trouble) -> bool {
 /// Most notices about threads that are printed: whoever may push refs chooses how many there are.
 const MOST: usize = 50;
 
-/// What is not damaged, but worth knowing of the settings and the threads of `store`, and of what was set aside.
+/// What is not damaged, but worth knowing of the settings of `store`, and of what was set aside.
 ///
 /// # Errors
 /// If the refs cannot be read.
-pub fn warnings(store: &Store, view: Option<&View<'_>>) -> Result<Vec<String>> {
+pub fn warnings(store: &Store) -> Result<Vec<String>> {
     let settings = store.misconfigured_remotes();
     let harmless = settings.iter().filter(|found| !remotes::is_leak(store, found));
     let mut warnings: Vec<String> = harmless.map(remotes::setting).collect();
     warnings.extend(remotes::missing(store));
     warnings.extend(remotes::passwords(store.repository()));
-    let Some(view) = view else { return Ok(warnings) };
     let aside = |name: String| {
         format!(
             "{name} was set aside and is not read: `git log -p {name}` shows what it holds, `git update-ref -d {name}` \
@@ -216,8 +218,5 @@ pub fn warnings(store: &Store, view: Option<&View<'_>>) -> Result<Vec<String>> {
         )
     };
     warnings.extend(store.asides()?.into_iter().map(aside));
-    let troubles = view.troubles()?;
-    let others = troubles.iter().filter(|trouble| is_by_others(trouble)).take(MOST);
-    warnings.extend(others.map(|trouble| format!("{}: {}", trouble.code, trouble.message())));
     Ok(warnings)
 }
