@@ -5,7 +5,7 @@ use std::fs::File;
 use crate::error::{Error, Result};
 use crate::repository::Repository;
 
-/// What the objects of an event, the trees above them, the lane ref and the directories of these
+/// What the objects of an event, the trees above them, the ref and the directories of these
 /// may take, in bytes.
 const RECORD: u64 = 256 * 1024;
 
