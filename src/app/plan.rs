@@ -64,7 +64,8 @@ pub fn update(session: &Session<'_>, request: Request) -> Result<Updated> {
 /// # Errors
 /// If the store cannot be read.
 pub fn current(view: &View, branch: &str) -> Result<Option<Version>> {
-    Ok(view.plan_tip(branch)?.as_ref().and_then(Version::new))
+    let is_valid = |stamped: &_| Version::new(stamped).is_some();
+    Ok(view.plan_tip(branch, is_valid)?.as_ref().and_then(Version::new))
 }
 
 #[derive(Serialize)]

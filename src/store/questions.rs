@@ -875,16 +875,24 @@ impl View<'_> {
         Ok(found)
     }
 
-    /// The last event of the plan of `branch`, by time and id: each one is the whole plan.
+    /// The last event of the plan of `branch` that `is_valid`, by time and id: each one is the whole plan.
     ///
     /// # Errors
     /// As [`View::proposals`].
-    pub fn plan_tip(&self, branch: &str) -> Result<Option<Stamped>> {
-        Ok(self.plan_of(branch)?.map(|(_, stamped)| stamped))
+    pub fn plan_tip(
+        &self,
+        branch: &str,
+        is_valid: impl Fn(&Stamped) -> bool,
+    ) -> Result<Option<Stamped>> {
+        Ok(self.plan_of(branch, is_valid)?.map(|(_, stamped)| stamped))
     }
 
     /// The same with its thread.
-    pub(super) fn plan_of(&self, branch: &str) -> Result<Option<(ObjectId, Stamped)>> {
+    pub(super) fn plan_of(
+        &self,
+        branch: &str,
+        is_valid: impl Fn(&Stamped) -> bool,
+    ) -> Result<Option<(ObjectId, Stamped)>> {
         let word = format!("\"subject\":{{\"plan\":{}}}", memo::spelled(&branch));
         let decided: Vec<Row> = self.decided(Some(&word))?.collect();
         let is_it = |row: &&Row| matches!(&row.subject, About::Plan(of) if of == branch);
@@ -899,7 +907,7 @@ impl View<'_> {
             let Ok(id) = ObjectId::from_hex(row.thread.as_bytes()) else { continue };
             let Ok(thread) = self.thread_of(&id) else { continue };
             let plans = thread.history.events().iter();
-            let plans = plans.filter(|it| matches!(it.event.data, Data::Plan(_)));
+            let plans = plans.filter(|it| matches!(it.event.data, Data::Plan(_)) && is_valid(it));
             let last = plans.max_by_key(|it| (it.event.time, it.id.clone()));
             if let Some(last) = last.filter(|it| known < Some((it.event.time, it.id.clone()))) {
                 found = Some((id, last.clone()));

@@ -258,10 +258,10 @@ fn plans_and_patches_are_threads_of_their_own() {
             .unwrap();
     }
     let view = store.view().unwrap();
-    let tip = view.plan_tip("main").unwrap().unwrap();
+    let tip = view.plan_tip("main", |_| true).unwrap().unwrap();
     assert_eq!(tip.event.data, crate::proposal::Data::Plan(plan("second")));
     assert_eq!(tip.parents.len(), 1);
-    assert!(view.plan_tip("other").unwrap().is_none());
+    assert!(view.plan_tip("other", |_| true).unwrap().is_none());
     let patch = authority(Verb::Patch, None);
     let entry = |text: &str| Entry::new(hash(&store, text), "100644");
     let written = Written {

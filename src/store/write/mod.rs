@@ -342,7 +342,7 @@ impl<'store> Writer<'store> {
             (None, Data::Plan(plan)) => {
                 let branch =
                     plan.get("branch").and_then(|branch| branch.as_str()).unwrap_or_default();
-                let known = self.view.plan_of(branch)?.map(|(id, _)| id);
+                let known = self.view.plan_of(branch, |_| true)?.map(|(id, _)| id);
                 let has_room = |id: &ObjectId| {
                     self.view.thread_of(id).is_ok_and(|thread| {
                         thread.history.events().len() < MOST_OF_A_PLAN
