@@ -109,7 +109,14 @@ pub(crate) fn current(view: &View<'_>, shown: &Proposal) -> Result<Proposal> {
 /// # Errors
 /// `not_pending`, `revised_meanwhile`, `changed_since_shown`.
 pub(crate) fn still(writer: &mut Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<()> {
-    let proposal = pinned(writer, shown, seen)?;
+    let proposal = match pinned(writer, shown, seen) {
+        Err(changed) => {
+            // What was decided meanwhile is said to be.
+            writer.proposal(&shown.id)?.require_pending(writer.now())?;
+            return Err(changed);
+        }
+        Ok(proposal) => proposal,
+    };
     proposal.require_pending(writer.now())?;
     proposal.require_revision(&shown.current().event)
 }
