@@ -3,7 +3,7 @@
 use bstr::{BStr, ByteSlice as _};
 
 use super::event::RevisionReason;
-use super::state::Revision;
+use super::state::{Decision, Revision};
 use super::{Actor, ActorKind, Proposal};
 
 /// The trailers of an applied proposal, or of one that the first of `reviewers` is about to apply.
@@ -77,10 +77,11 @@ pub fn add(reviewers: &mut Vec<Actor>, more: impl IntoIterator<Item = Actor>) {
     }
 }
 
-/// The people whose decision on the applied `proposal` may be named as a review: several where they decided alike
+/// The people whose decision on the applied `proposal` may be named as a review: several where they decided
 /// without knowing of each other.
 pub fn reviewers(proposal: &Proposal) -> impl Iterator<Item = &Actor> {
-    proposal.applies().filter(|decision| decision.is_by_a_person()).map(|decision| &decision.by)
+    let applied = |decision: &&Decision| decision.effect.is_some() && decision.is_by_a_person();
+    proposal.decisions().filter(applied).map(|decision| &decision.by)
 }
 
 /// `Name <address>`, or the name alone.

@@ -113,7 +113,8 @@ fn each_takes_back_what_they_have_written() {
     team.ada.aye(&["apply", &id, "--yes"]).ok();
     as_bob(&team.bob, &["apply", &id, "--yes"]).ok();
     team.sync();
-    assert_eq!(team.state(&id)["contested"], false);
+    // Each has approved another content.
+    assert_eq!(team.state(&id)["contested"], true);
     for (repo, mine) in [(&team.ada, "ada's"), (&team.bob, "bob's")] {
         let copy = repo.copy();
         as_bob(&copy, &["undo", &id, "--yes"]).ok();
