@@ -14,8 +14,7 @@ use crate::git;
 pub(crate) const MOST: u64 = 256 << 20;
 
 /// What to do where a partial clone lacks something.
-const TRY_AGAIN: &str =
-    "nothing is damaged here: try again when the remote can be reached";
+const TRY_AGAIN: &str = "nothing is damaged here: try again when the remote can be reached";
 
 /// `object_missing` for `what`, a tree or a commit, which cannot be read.
 pub(crate) fn damaged(what: impl std::fmt::Display, why: &dyn std::fmt::Display) -> Error {

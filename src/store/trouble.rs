@@ -7,11 +7,11 @@ use std::rc::Rc;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use super::thread::{SetAside, Thread};
 use super::View;
+use super::thread::{SetAside, Thread};
 use crate::error::{Error, Result};
-use crate::proposal::{ProposalId, fold};
 use crate::proposal::state::Skipped;
+use crate::proposal::{ProposalId, fold};
 
 /// The code of an event that is skipped.
 pub const SKIPPED: &str = "event_skipped";
@@ -54,7 +54,8 @@ impl View<'_> {
                 }
             };
             found.extend(thread.aside.iter().map(|aside| Trouble::of_ref(&thread, aside)));
-            let skipped = fold(&thread.history).map(|proposal| proposal.skipped).unwrap_or_default();
+            let skipped =
+                fold(&thread.history).map(|proposal| proposal.skipped).unwrap_or_default();
             found.extend(skipped.iter().map(|skipped| Trouble::of_event(&thread, skipped)));
         }
         Ok(found)

@@ -173,7 +173,11 @@ impl Event {
 fn read_data(kind: &str, line: Value) -> Result<Data, String> {
     let data = Data::read(kind, line.clone()).map_err(|error| error.to_string())?;
     let again = serde_json::to_value(&data).map_err(|error| error.to_string())?;
-    if covers(&line, &again) { Ok(data) } else { Err("its data are not as they are written".into()) }
+    if covers(&line, &again) {
+        Ok(data)
+    } else {
+        Err("its data are not as they are written".into())
+    }
 }
 
 /// Whether all of `again` stands in `line`, in the same form; keys that are not known may stand beside it.
@@ -186,7 +190,8 @@ fn covers(line: &Value, again: &Value) -> bool {
             })
         }
         (Value::Array(line), Value::Array(again)) => {
-            line.len() == again.len() && line.iter().zip(again).all(|(line, again)| covers(line, again))
+            line.len() == again.len()
+                && line.iter().zip(again).all(|(line, again)| covers(line, again))
         }
         (line, again) => line == again,
     }

@@ -155,7 +155,10 @@ impl Repository {
         }
         let id = entry.object_id().to_string();
         let blob = self.blob(&id).map_err(|error| invalid(&error.message()))?;
-        Ok(Some(Policy { blob: Some(BlobRef { id, sha256: crate::sha256::hex(&blob) }), ..read("HEAD", &blob)? }))
+        Ok(Some(Policy {
+            blob: Some(BlobRef { id, sha256: crate::sha256::hex(&blob) }),
+            ..read("HEAD", &blob)?
+        }))
     }
 
     fn policy_in_work_tree(&self) -> Result<Option<Policy>> {
