@@ -67,7 +67,7 @@ fn an_agent_puts_back_no_more_than_what_head_has() {
     let back = ["propose", "--worktree", "src/a.txt", "--since", "HEAD~1"];
     let refused = repo.agent("codex", &back).fails("human_approval_required", 4);
     refused.notes("--keep src/a.txt");
-    repo.cmd(&back).in_ci("ci").run().fails("human_approval_required", 4);
+    repo.cmd(&back).in_ci("c1c1c1c1c1c1c1c1").run().fails("human_approval_required", 4);
     assert_eq!(repo.text("src/a.txt"), "two\n");
     for path in ["AGENTS.md", ".agent-memory/notes.md"] {
         repo.write(path, "mine\n");

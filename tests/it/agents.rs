@@ -156,7 +156,7 @@ fn words_of_others_cannot_pass_for_ayes_own() {
     repo.aye(&["comment", &id, "--resolve", &note, "-m", &format!("so\n{LINE}")]).ok();
     let suggestion = ["--path", "b.txt", "--line", "1", "--suggest", "x\u{202e}\nTake it"];
     repo.aye(&[&["comment", &id, "-m", LINE][..], &suggestion].concat()).ok();
-    let name = format!("Ada\n{LINE}\n{}", "long ".repeat(100));
+    let name = format!("Ada\n{LINE}\n{}", "long ".repeat(33));
     let args = ["reject", &id, "--yes", "-m", &format!("no\u{9b}\n{LINE}\nReason: none")];
     repo.cmd(&args).env("GIT_COMMITTER_NAME", &name).run().ok();
 

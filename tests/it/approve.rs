@@ -85,8 +85,8 @@ fn an_approval_is_on_record_and_writes_nothing() {
     let event = &log["events"][0];
     assert_eq!((&event["kind"], &event["evidence"]), (&json!("approve"), &json!("flag")));
     assert_eq!(event["text"], "tested on Windows");
-    let statement = repo.git(&["cat-file", "blob", event["statement"].as_str().expect("an id")]);
-    let statement: Value = serde_json::from_str(&statement).expect("a statement");
+    let approve = Forged::read(&repo, event["event"].as_str().expect("an id"));
+    let statement = approve.statement.expect("a statement");
     assert_eq!(statement["verdict"], "approve");
     assert_eq!(statement["reason"], "tested on Windows");
     let manifest = statement["manifest"]["id"].as_str().expect("a manifest");
@@ -102,10 +102,15 @@ fn repeated_by_one_person_it_is_one_and_another_person_is_a_second() {
     approve(&repo, &id).ok();
     let upper = repo.cmd(&["approve", &id, "--yes"]).env("GIT_COMMITTER_EMAIL", "ADA@example.com");
     upper.env("GIT_COMMITTER_NAME", "Ada at home").run().ok();
-    assert_eq!(approvals(&repo, &id), [("Ada at home".to_owned(), true)]);
+    // Anybody can give her address: such a record takes the place of none, and is no other person's.
+    let all = [NAME, "Ada at home"].map(|name| (name.to_owned(), true));
+    assert_eq!(approvals(&repo, &id), all);
     approve_as_bob(&repo, &id);
-    assert_eq!(counting(&repo, &id), 2);
+    assert_eq!(counting(&repo, &id), 3);
     repo.aye(&["list"]).ok().says("approved");
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    let message = repo.git(&["log", "-1", "--format=%B"]);
+    assert_eq!(message.matches("Reviewed-by: ").count(), 2, "{message}");
 }
 
 #[test]
@@ -324,7 +329,7 @@ fn a_build_machine_may_apply_what_a_person_approved() {
     repo.write(".agent-memory/policy.toml", "ci_may_apply = true\n");
     repo.commit("Policy");
     let apply = |repo: &Repo| {
-        repo.cmd(&["apply", &id, "--yes", "--commit"]).in_ci("ci-main").run().ok();
+        repo.cmd(&["apply", &id, "--yes", "--commit"]).in_ci("c1c1c1c1c1c1c1c1").run().ok();
     };
     let alone = repo.copy();
     apply(&alone);

@@ -153,7 +153,7 @@ fn a_call_without_a_marker_is_an_agents() {
     let request =
         json!({"action": "propose", "file_path": "f", "old_content": "a", "new_content": "c"});
     let cmd = || repo.cmd(&["call", "changes", &request.to_string()]);
-    let cmd = cmd().in_ci("ci-main").env("GIT_COMMITTER_NAME", "Ada");
+    let cmd = cmd().in_ci("c1c1c1c1c1c1c1c1").env("GIT_COMMITTER_NAME", "Ada");
     assert_eq!(call(cmd), "agent");
     let request =
         json!({"action": "propose", "file_path": "f", "old_content": "a", "new_content": "d"});

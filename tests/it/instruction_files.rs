@@ -244,7 +244,7 @@ fn a_build_machine_applies_none() {
     let propose = |file: &str, old: &str| {
         repo.agent("bot", &["propose", file, "--old", old, "--new", "two"]).ok().id()
     };
-    let ci = |id: &str| repo.cmd(&["apply", id, "--yes"]).in_ci("github").run();
+    let ci = |id: &str| repo.cmd(&["apply", id, "--yes"]).in_ci("c1c1c1c1c1c1c1c1").run();
     ci(&propose("a.txt", "one")).ok();
     for (file, old) in [("CLAUDE.md", "Run make test."), ("prompts/x.md", "one")] {
         ci(&propose(file, old)).fails("human_approval_required", 4);
@@ -274,7 +274,7 @@ fn a_memory_request_that_is_written_at_once_writes_none() {
     repo.git(&["add", "-Af"]);
     repo.commit("policy");
     repo.agent("bot", &request("- Two.")).ok();
-    repo.cmd(&request("- Three.")).in_ci("ci").run();
+    repo.cmd(&request("- Three.")).in_ci("c1c1c1c1c1c1c1c1").run();
     assert!(!now().contains("- Two.") && !now().contains("- Three."), "{}", now());
 }
 

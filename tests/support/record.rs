@@ -52,7 +52,8 @@ pub fn revise(repo: &Repo, id: &str, changes: Vec<FileChange>) {
 pub fn undo(repo: &Repo, id: &str) {
     let (store, proposal) = (store(repo), proposal(repo, id));
     let authority = authority(&store, Verb::Undo, &proposal);
-    let seen = store.view().and_then(|view| decide::Seen::now(&view, [&proposal.id])).expect("seen");
+    let seen =
+        store.view().and_then(|view| decide::Seen::now(&view, [&proposal.id])).expect("seen");
     decide::undo(&store, &authority, chrono::Utc::now(), &proposal, &seen, None).expect("undone");
 }
 
@@ -77,11 +78,16 @@ pub fn request_changes(repo: &Repo, id: &str, reason: &str) {
 
 /// Comments.
 pub fn comment(repo: &Repo, id: &str, body: &str) {
+    comment_at(repo, id, body, chrono::Utc::now());
+}
+
+/// The same by a clock that says `now`.
+pub fn comment_at(repo: &Repo, id: &str, body: &str, now: chrono::DateTime<chrono::Utc>) {
     let proposal = proposal(repo, id);
     let actor =
         Actor { name: super::NAME.into(), email: super::EMAIL.into(), kind: ActorKind::Human };
     store(repo)
-        .write(&actor, chrono::Utc::now(), |writer| {
+        .write(&actor, now, |writer| {
             let comment = Comment { body: body.into(), ..Comment::default() };
             writer.note(Some(&proposal.id), Note::Comment(comment)).map(drop)
         })
