@@ -271,7 +271,8 @@ impl Marks {
             if !is_open || self.stands_on_another(&summary.id) {
                 continue;
             }
-            let proposal = view.proposal(&summary.id)?;
+            // One that has lost an object since the memo was made: whoever asks for it is told.
+            let Ok(proposal) = view.proposal(&summary.id) else { continue };
             if is_asked(&proposal) && fit.conflict(view, &proposal)?.is_some() {
                 self.unfit.insert(summary.id.clone());
             }

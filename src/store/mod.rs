@@ -57,9 +57,10 @@ pub use elsewhere::Content;
 pub use leftovers::{Leftover, StaleLock};
 pub use projection::Tampering;
 pub use purge::{
-    ANSWERS, Contents, EDITED, Holder, PurgeRecord, Purged, Purging, Standing, Subjects, Target, Where,
+    ANSWERS, Contents, EDITED, Holder, PurgeRecord, Purged, Purging, Standing, Subjects, Target,
+    Where,
 };
-pub use questions::{Filter, LogEntry, LogPages, PAGE, DirectPatch, Summary};
+pub use questions::{DirectPatch, Filter, LogEntry, LogPages, PAGE, Summary};
 pub use read::too_much;
 pub use space::{BY, Misconfigured, Sent, Space, fetch_refspec, push_refspec};
 pub use thread::{SetAside, Source, Thread, Tip};
@@ -158,7 +159,8 @@ impl Store {
             if line.as_ref().is_some_and(|line| seen.has(line)) {
                 continue;
             }
-            let proposal = view.proposal(&id)?;
+            // A look at the threads names those that cannot be read.
+            let Ok(proposal) = view.proposal(&id) else { continue };
             if self.awaits(&proposal.current().changes) {
                 // It was not needed yet, and nothing was made of it.
                 continue;

@@ -210,9 +210,9 @@ impl Looking<'_> {
 
 /// How a proposal of which something is lost is done with: the command, and what that does, in words.
 fn end_of(view: &View<'_>, id: &ProposalId) -> (String, &'static str) {
-    if view.proposal(id).is_ok_and(|proposal| proposal.decision().is_some()) {
-        (format!("aye purge {id} -m damaged"), "give up all that is recorded of it")
-    } else {
+    if view.proposal(id).is_ok_and(|proposal| proposal.decision().is_none()) {
         (format!("aye reject {id} -m damaged"), "give it up")
+    } else {
+        (format!("aye purge {id} -m damaged"), "give up all that is recorded of it")
     }
 }
