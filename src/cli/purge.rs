@@ -11,7 +11,7 @@ use crate::error::{Error, Exit, Result};
 use crate::memory::service::{forget_index, forget_staging};
 use crate::proposal::codes::CHANGED_SINCE_SHOWN;
 use crate::proposal::rules::Verb;
-use crate::proposal::{Data, Proposal, ProposalId, Stamped};
+use crate::proposal::{ActorKind, Data, Proposal, ProposalId, Stamped};
 use crate::repository::Repository;
 use crate::repository::policy::Persons;
 use crate::store::{Contents, Purged, Purging, Standing, Store, Subjects, View, push_refspec};
@@ -193,12 +193,16 @@ fn wish<'s>(
     Ok(lacks.then_some(new))
 }
 
-/// Who wants it to be purged, by its thread. Nobody does where that cannot be read.
+/// The people who want it to be purged: they have asked for it in its thread, or have purged it in their clones.
+/// Nobody does where that cannot be read.
 fn asked(view: &View<'_>, id: &ProposalId) -> BTreeSet<String> {
-    let Ok(thread) = view.thread(id) else { return BTreeSet::new() };
+    let thread = view.thread(id).ok();
+    let events = thread.iter().flat_map(|thread| thread.history.events());
     let asks = |stamped: &&Stamped| matches!(&stamped.event.data, Data::Purge(it) if it.asked);
-    let events = thread.history.events().iter().filter(asks);
-    events.map(|stamped| stamped.event.actor.identity()).collect()
+    let asked = events.filter(asks).map(|stamped| stamped.event.actor.clone());
+    let purged = view.purges_elsewhere(id).unwrap_or_default();
+    let all = asked.chain(purged.into_iter().map(|record| record.by));
+    all.filter(|actor| actor.kind == ActorKind::Human).map(|actor| actor.identity()).collect()
 }
 
 /// What to run for each remote that may have it: the tombstone is sent, and what is gone here goes there. Git only

@@ -334,4 +334,12 @@ impl<'s> View<'s> {
     pub fn purge_of(&self, id: &ProposalId) -> Result<Option<PurgeRecord>> {
         Ok(self.purged()?.into_iter().find(|record| id.is_of(&record.thread)))
     }
+
+    /// The purges of the thread of `id` in other clones, as far as their tombstones were fetched and can be read.
+    ///
+    /// # Errors
+    /// If the refs cannot be read.
+    pub fn purges_elsewhere(&self, id: &ProposalId) -> Result<Vec<PurgeRecord>> {
+        super::purge::fetched(self.store, &self.threads, &self.whole(id)?)
+    }
 }

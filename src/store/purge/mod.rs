@@ -81,6 +81,22 @@ pub(super) fn records(store: &Store, threads: &Threads<'_>) -> Result<Vec<PurgeR
     Ok(found)
 }
 
+/// The purges of `thread` that were fetched, less what is no tombstone of it.
+///
+/// # Errors
+/// If the refs cannot be read.
+pub(super) fn fetched(
+    store: &Store,
+    threads: &Threads<'_>,
+    thread: &ObjectId,
+) -> Result<Vec<PurgeRecord>> {
+    let all = threads.tombstones()?.into_iter();
+    let fetched = all.filter(|(of, tip)| of == thread && tip.source != Source::Own);
+    let records = fetched.filter_map(|(of, tip)| record(store, &of, tip.name, tip.id).ok());
+    let is_of = |record: &PurgeRecord| matches!(&record.stamped.event.data, Data::Purge(it) if it.thread == record.thread);
+    Ok(records.filter(is_of).collect())
+}
+
 fn record(store: &Store, thread: &ObjectId, name: String, tip: ObjectId) -> Result<PurgeRecord> {
     let repo = store.repository().repo();
     let failed = |why| SetAside::unread(name.clone(), &why).error(repo);
