@@ -152,6 +152,8 @@ impl Writer<'_> {
         statement.seen = seen_sha256(&parents);
         let changes = chain.proposal().map(|it| it.current().changes.clone()).unwrap_or_default();
         let space = chain.space;
+        let first = chain.seen.first().map(|first| &first.event.data);
+        let is_patch = matches!(first, Some(Data::Patch(_)));
         let mut leaves = Vec::new();
         if !ends.is_empty() {
             statement.ends = Some(ends_sha256(&ends));
@@ -165,7 +167,10 @@ impl Writer<'_> {
             let sha256 = crate::sha256::hex(&bytes);
             statement.manifest = Some(BlobRef { id: blob.to_string(), sha256 });
             leaves.push(file("manifest", blob));
-            self.results(&mut leaves, space, &changes, manifest)?;
+            // Nor does an undo of a direct patch send what stood before it.
+            if space == Space::Private || !is_patch {
+                self.results(&mut leaves, space, &changes, manifest)?;
+            }
         }
         if let Some(policy) = &new.policy {
             leaves.push(file("policy", object_id(&policy.id)?));

@@ -97,7 +97,10 @@ impl Writer<'_> {
             self.side(&mut leaves, "before", &change.path, change.before.as_ref())?;
             self.side(&mut leaves, "after", &change.path, change.after.as_ref())?;
         }
-        if let Data::Patch(patch) = &event.data {
+        // What stood in a file before a direct patch may be what a person has not committed: it stays here.
+        if let Data::Patch(patch) = &event.data
+            && chain.space == Space::Private
+        {
             for written in &patch.written {
                 self.side(&mut leaves, "before", &written.path, written.before.as_ref())?;
                 self.side(&mut leaves, "after", &written.path, written.after.as_ref())?;
