@@ -198,21 +198,22 @@ fn a_decision_counts_though_its_ref_cannot_be_flushed() {
     }
 }
 
-/// `git pack-refs` that has read a ref before puts it back, unless it is waited for.
+/// `git pack-refs` that has read the ref of a thread before puts it back, unless it is waited for.
 #[test]
 fn a_ref_that_goes_does_not_come_back_from_git() {
     let (repo, line) = decided_by(&["reject"]);
-    let pending = format!("refs/aye/pending/{}", line[1]);
-    let id = repo.git(&["rev-parse", &pending]);
-    let packed =
-        format!("# pack-refs with: peeled fully-peeled sorted \n{} {pending}\n", id.trim());
-    repo.write(".git/packed-refs.lock", packed);
     let words: Vec<&str> = line.iter().map(String::as_str).collect();
-    let run = repo.cmd(&words).spawn();
-    support::until("the file of the ref is gone", || !repo.exists(&format!(".git/{pending}")));
+    repo.aye(&words).ok();
+    let own = format!("refs/aye/p/{}", thread(&repo, &line[1]));
+    let id = repo.git(&["rev-parse", &own]);
+    let packed = format!("# pack-refs with: peeled fully-peeled sorted \n{} {own}\n", id.trim());
+    repo.write(".git/packed-refs.lock", packed);
+    let run = repo.cmd(&["doctor", "--gc"]).spawn();
+    let lock = format!(".git/{own}.lock");
+    support::until("the thread is being closed", || repo.exists(&lock));
     std::fs::rename(repo.path(".git/packed-refs.lock"), repo.path(".git/packed-refs")).unwrap();
     run.wait().ok();
-    assert_eq!(repo.git(&["for-each-ref", "refs/aye/pending"]), "");
+    assert_eq!(repo.git(&["for-each-ref", &own]), "");
     is_decided(&repo, &line);
 }
 

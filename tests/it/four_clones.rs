@@ -547,13 +547,14 @@ impl World {
         let mut count = 0;
         for line in read.lines() {
             let thread: Value = serde_json::from_str(line).expect("JSON");
-            let kind = thread["kind"].as_str().unwrap_or_default();
-            if kind != "propose" || thread["purged"] == true || thread["status"] == "none" {
+            let is_unreadable = thread["status"] == "damaged" || thread["status"] == "incomplete";
+            assert!(!is_unreadable, "clone {at}: {thread:#}");
+            if thread["kind"] != "propose" || thread["purged"] == true || thread["status"] == "none" {
                 continue;
             }
             count += 1;
-            let id = thread["short"].as_str().expect("an id");
-            let item = listed.get(id).unwrap_or_else(|| panic!("clone {at} lists no {thread:#}"));
+            let id = short(thread["id"].as_str().expect("an id"));
+            let item = listed.get(&*id).unwrap_or_else(|| panic!("clone {at} lists no {thread:#}"));
             let len = |value: &Value| value.as_array().map_or(0, Vec::len);
             let counting = |value: &Value| {
                 let all = value.as_array().into_iter().flatten();

@@ -500,8 +500,10 @@ fn two_persons_have_to_ask_where_the_policy_says_so() {
     let far = clone(&server);
     far.git(&["config", "user.name", "Bob"]);
     far.git(&["config", "user.email", "bob@example.com"]);
-    assert_eq!(purge(&far, &id)["asked"], true);
+    assert_eq!(purge(&far, &id)["asked"], false);
+    far.aye(&["show", &id]).fails("proposal_purged", 3);
     push(&far);
+    // Its tombstone says that a second person wants it.
     fetch(&repo);
     let answer = purge(&repo, &id);
     assert_eq!(answer["asked"], false);
