@@ -403,7 +403,7 @@ impl Git {
             });
         }
         // What an id names is what it is the hash of: see `repository::open`.
-        command.env("GIT_NO_REPLACE_OBJECTS", "1");
+        command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }

@@ -31,7 +31,7 @@ pub(super) fn left_out(
     let view = store.view()?;
     let pending = view.proposals(&Filter { status, by, ..Filter::default() }, *now)?;
     for summary in pending {
-        let rest = view.proposal(&summary.id)?;
+        let Ok(rest) = view.proposal(&summary.id) else { continue };
         let is_rest = rest.instead_of.as_ref() == Some(&proposal.id)
             && rest.created_at >= decision.at
             && rest.revisions.len() == 1

@@ -125,7 +125,8 @@ pub fn attached(
     for summary in view.proposals(&Filter { of_plans: true, ..Filter::default() }, now)? {
         let number = summary.task.as_deref().and_then(step_of);
         let Some(step) = number.and_then(|number| steps.get_mut(number - 1)) else { continue };
-        if view.proposal(&summary.id)?.branch.as_deref() == Some(branch) {
+        let proposal = view.proposal(&summary.id);
+        if proposal.is_ok_and(|proposal| proposal.branch.as_deref() == Some(branch)) {
             step.push(summary);
         }
     }

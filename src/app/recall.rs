@@ -69,7 +69,7 @@ fn recorded(store: &Store, record: &Record, proposing: &Proposing) -> Result<Opt
         if summary.created_at < proposing.at {
             break;
         }
-        let proposal = view.proposal(&summary.id)?;
+        let Ok(proposal) = view.proposal(&summary.id) else { continue };
         if is_of(store, &view, &proposal, record, proposing)? {
             return Ok(Some(proposal));
         }

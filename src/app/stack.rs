@@ -211,7 +211,7 @@ pub(super) fn own(
     let mut holders = Vec::new();
     let mut related = None;
     for summary in view.touching(&edit.path, *now)? {
-        let proposal = view.proposal(&summary.id)?;
+        let Ok(proposal) = view.proposal(&summary.id) else { continue };
         let is_own = proposal.subject == Subject::Code
             && session_of(&proposal) == session.session()
             && is_own(store, &proposal, &caller.actor);

@@ -95,7 +95,7 @@ impl Of<'_> {
                 if !seen.insert(summary.id.as_str().to_owned()) {
                     continue;
                 }
-                let proposal = view.proposal(&summary.id)?;
+                let Ok(proposal) = view.proposal(&summary.id) else { continue };
                 // What was reverted, reset, or committed on another branch comes again.
                 if proposal.committed().next().is_none() || leaves(&proposal, changes) {
                     let approved = approved::applied(view, &proposal);

@@ -180,10 +180,15 @@ fn wish<'s>(
         return Ok(None);
     }
     let me = context.actor(repository).identity();
+    // Whoever purged it in another clone wants it, too.
+    let followed: Vec<ProposalId> = (view.store().purged_content(view)?.into_iter())
+        .filter(|holder| !holder.is_own)
+        .map(|holder| holder.id)
+        .collect();
     let (mut lacks, mut new) = (false, Vec::new());
     for target in subjects.targets.iter().filter(|target| target.record.is_none()) {
         let asked = asked(view, &target.id);
-        if !asked.iter().any(|identity| *identity != me) {
+        if !followed.contains(&target.id) && !asked.iter().any(|identity| *identity != me) {
             lacks = true;
             if !asked.contains(&me) {
                 new.push(&target.id);

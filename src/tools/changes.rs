@@ -267,11 +267,9 @@ fn list(session: &Session<'_>, arguments: List) -> Result<Value> {
         ..Filter::default()
     };
     let view = session.store.view()?;
-    let proposals: Vec<Value> = view
-        .proposals(&filter, session.now)?
-        .iter()
-        .map(|summary| Ok(item(session, &view.proposal(&summary.id)?)))
-        .collect::<Result<_>>()?;
+    let summaries = view.proposals(&filter, session.now)?;
+    let readable = summaries.iter().filter_map(|summary| view.proposal(&summary.id).ok());
+    let proposals: Vec<Value> = readable.map(|proposal| item(session, &proposal)).collect();
     Ok(json!({ "proposals": proposals, "count": proposals.len() }))
 }
 

@@ -133,7 +133,7 @@ impl Service<'_> {
         let pending = self.proposals(&view, Some(Lifecycle::Pending))?;
         let mut outcomes = Vec::new();
         for id in view.settled(self.now, OUTCOMES)? {
-            outcomes.extend(self.outcome(&view.proposal(&id)?));
+            outcomes.extend(view.proposal(&id).ok().and_then(|proposal| self.outcome(&proposal)));
         }
         Ok(Status {
             repo: self.settings.manifest.project.name.clone(),
