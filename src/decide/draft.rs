@@ -65,16 +65,16 @@ impl<'a> Draft<'a> {
 
     /// Refuses, before git makes the commit, which nothing reverts, what could not be recorded after it: a proposal
     /// that is not as it was shown any more, a lock or a ref that cannot be had, a part that others must not see.
-    /// Flushes the objects of the decision.
+    /// The objects of the decision are there then, so that little is left to fail.
     ///
     /// # Errors
     /// As [`still`]; `private_path`; those of the store.
     pub(super) fn prepare(self, writer: &mut Writer<'_>) -> Result<()> {
         still(writer, self.proposal, self.seen)?;
-        if let Some(part) = self.part {
-            return writer.require_revisable(self.proposal, &part.changes);
-        }
-        writer.flush_objects()
+        self.record(writer)?;
+        writer.flush_objects()?;
+        writer.take_back();
+        Ok(())
     }
 
     /// Records it in a thread that the caller has pinned ([`still`]): first comments and the revision that a part

@@ -224,17 +224,6 @@ impl Writer<'_> {
         self.append(&id, Data::Revise(revise), None)
     }
 
-    /// Refuses, before anything is written, what [`Writer::revise`] would refuse of `changeset` because others
-    /// see `proposal`.
-    ///
-    /// # Errors
-    /// `private_path`; as [`Writer::note`].
-    pub fn require_revisable(&mut self, proposal: &Proposal, changeset: &Changeset) -> Result<()> {
-        let changes = self.record(changeset)?;
-        let form = InputForm::default();
-        self.require_public(proposal, &changes, contents(changeset, &changes, &form))
-    }
-
     /// The commit that a revision of `proposal` to `changes` is made on: HEAD, or the base that it has where that
     /// is the last to say where a file was which has been moved since.
     fn base_of(&self, proposal: &Proposal, changes: &[ChangeRecord]) -> Option<String> {

@@ -417,6 +417,15 @@ impl<'store> Writer<'store> {
         write_out(self.store, &mut self.batch)
     }
 
+    /// Lets go of the events that were added and are not recorded. Whoever adds the same ones at the same time
+    /// finds their objects.
+    pub fn take_back(&mut self) {
+        self.chains.clear();
+        self.made.clear();
+        self.revised.clear();
+        self.touched = self.left_over.union(&self.fetched).copied().collect();
+    }
+
     /// Makes this command's events part of the store. Called for you when the work is done; call
     /// it yourself where something must come after (the end of an apply journal).
     ///
