@@ -1,7 +1,7 @@
 //! `aye purge` stopped at every write step: whatever is there is whole, nothing else is lost, and the same
 //! command goes on.
 
-use crate::support::steps::STORE;
+use crate::support::steps::{self, STORE};
 use crate::support::{Repo, clones, forger};
 
 const SECRET: &str = "opensesame-4711";
@@ -65,7 +65,7 @@ fn a_purge_stopped_at_every_step_is_finished_by_the_next() {
             }
             let what = format!("{point} {hit}");
             run.exits(128 + 6);
-            let _ = std::fs::remove_file(repo.path(".git/packed-refs.lock"));
+            steps::unlock(&repo.path(".git"));
             // Purged or not, and nothing in between.
             let shown = repo.aye(&["show", &id]);
             assert!([0, 3].contains(&shown.status), "{what}: {shown}");

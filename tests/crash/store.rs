@@ -2,7 +2,7 @@
 //! The next command finds a readable store, files all old or all new, and nothing lost that had
 //! been acknowledged.
 
-use crate::support::steps::STORE;
+use crate::support::steps::{self, STORE};
 use crate::support::{Repo, Run};
 
 /// Every further step at which `apply` writes.
@@ -97,8 +97,7 @@ fn gc_stopped_at_every_step() {
                 break;
             }
             let what = format!("{point} {hit}");
-            // As a stopped git leaves it; a person has to remove it.
-            let _ = std::fs::remove_file(repo.path(".git/packed-refs.lock"));
+            steps::unlock(&repo.path(".git"));
             assert_eq!(repo.aye(&all).ok().json()["proposals"], before, "{what}");
             let more = ["propose", "a.txt", "--old", "line 8", "--new", "LINE 8"];
             repo.aye(&more).ok();

@@ -228,9 +228,9 @@ impl World {
         run.status == 0
     }
 
-    /// What whoever reads git's message does after a kill: git's own lock of `packed-refs` stays.
+    /// What whoever reads git's message does after a kill.
     fn unlock(&self, at: usize) {
-        let _ = std::fs::remove_file(self.clones[at].join(".git/packed-refs.lock"));
+        steps::unlock(&self.clones[at].join(".git"));
         let lock = self.clones[at].join(".git/index.lock");
         for _ in 0..500 {
             match lock.symlink_metadata() {

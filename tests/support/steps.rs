@@ -1,5 +1,7 @@
 //! The steps at which tests stop the process.
 
+use std::path::Path;
+
 /// Every step at which an event is written.
 pub const STORE: &[&str] = &[
     "store.objects.write", "store.objects.written", "store.objects.rename", "store.ref.write",
@@ -29,6 +31,15 @@ pub fn kill(random: &mut Random, names: &[String]) -> String {
     chosen.dedup();
     let at = |name: String| format!("{name}={}*off->return", random.below(3));
     chosen.into_iter().map(at).collect::<Vec<_>>().join(";")
+}
+
+/// Removes the lock files that are git's own, which a stopped process leaves and only a person removes.
+pub fn unlock(git_dir: &Path) {
+    let _ = std::fs::remove_file(git_dir.join("packed-refs.lock"));
+    let fetched = walkdir::WalkDir::new(git_dir.join("refs/aye/remotes")).into_iter().flatten();
+    for entry in fetched.filter(|entry| entry.path().extension().is_some_and(|it| it == "lock")) {
+        std::fs::remove_file(entry.path()).expect("removed");
+    }
 }
 
 /// SplitMix64: a seed is all of its state.
