@@ -402,7 +402,7 @@ impl World {
 
     fn fetch(&mut self, at: usize, prune: bool) {
         let how = if prune { "--prune" } else { "--no-prune" };
-        let run = self.git(at, &["fetch", "-q", how, "origin", FETCH]);
+        let run = self.git(at, &["fetch", how, "origin", FETCH]);
         assert!(run.status == 0 || run.err().contains("rejected"), "{run}");
         self.say(format!("clone {at}: fetch {how} -> {}", run.status));
         if prune {
