@@ -55,7 +55,7 @@ impl Draft {
     /// As [`Draft::new`]; `object_missing`.
     pub fn present(store: &Store, proposal: &Proposal, form: InputForm) -> Result<Self> {
         let current = proposal.current();
-        let draft = Self::new(store, store.changeset(&current.changes)?, form)?;
+        let draft = Self::new(store, store.changeset(current)?, form)?;
         Ok(Self { on: current.on.clone(), ..draft })
     }
 

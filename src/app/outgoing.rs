@@ -33,7 +33,7 @@ pub fn outgoing(store: &Store, proposal: &Proposal) -> Result<Outgoing> {
     let first = proposal.revisions.first().filter(|first| first.event != current.event);
     let revisions = std::iter::once(current).chain(first);
     let changesets: Vec<Changeset> =
-        revisions.map(|revision| store.changeset(&revision.changes)).collect::<Result<_>>()?;
+        revisions.map(|revision| store.changeset(revision)).collect::<Result<_>>()?;
     let changes = || changesets.iter().flat_map(Changeset::changes);
     let mut paths =
         changes().flat_map(|change| std::iter::once(&change.path).chain(&change.origin));

@@ -177,7 +177,7 @@ pub fn revise(
     let warnings = gate::proposal(store.repository(), &draft.changeset, &said, is_private)?;
     let uppers = stack::above(session, proposal)?;
     // What cannot be read any more is not worth the revision that may replace it.
-    let earlier = store.changeset(&proposal.current().changes).unwrap_or_default();
+    let earlier = store.changeset(proposal.current()).unwrap_or_default();
     let dropped = dropped(earlier.changes(), &draft.changeset);
     let adapted = draft.adapted;
     let (proposal, followed) = store.write(authority.actor(), session.now, |writer| {

@@ -372,7 +372,7 @@ pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<Above> {
             let proposal = view.proposal(id)?;
             let is_own = proposal.is_proposed_by(&lower.actor, Some(&lower.clone));
             // What cannot be read now cannot be rebased either.
-            let changeset = store.changeset(&proposal.current().changes)?;
+            let changeset = store.changeset(proposal.current())?;
             uppers.push(Upper { proposal, changeset, on: Vec::new(), is_own });
             next.push(id.clone());
         }

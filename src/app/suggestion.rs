@@ -79,7 +79,7 @@ pub fn take(
             ..Comment::default()
         });
     }
-    let mut changes = store.changeset(&proposal.current().changes)?.into_changes();
+    let mut changes = store.changeset(proposal.current())?.into_changes();
     for (path, mut taken) in by_path {
         // From the last line up, so that numbers hold.
         taken.sort_by_key(|(lines, _)| std::cmp::Reverse(lines.start));

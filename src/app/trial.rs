@@ -86,7 +86,7 @@ fn as_commit(repository: &Repository, proposal: &Proposal) -> Result<String> {
 fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
     // With the attributes that rule its files.
     let tree = store.at(trial.directory())?.repository().worktree()?;
-    let changeset = store.changeset(&proposal.current().changes)?;
+    let changeset = store.changeset(proposal.current())?;
     let sides = Sides { ours: "present", theirs: "proposed" };
     let mut plan = plan::plan(changeset.changes(), &tree, sides)?;
     let changes = changeset.changes();

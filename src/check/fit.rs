@@ -40,7 +40,7 @@ impl<'a> Fit<'a> {
         if self.is_unchanged(tree, proposal) {
             return Ok(None);
         }
-        let changeset = match self.store.changeset(&proposal.current().changes) {
+        let changeset = match self.store.recorded(&proposal.current().changes) {
             Ok(changeset) => changeset,
             // What a partial clone could not fetch says nothing of the files.
             Err(_) if self.store.awaits(&proposal.current().changes) => return Ok(None),

@@ -149,7 +149,7 @@ fn present(context: &mut Context, store: &Store, proposals: &[Proposal]) {
     let options = pager::options(context, store.repository());
     for proposal in proposals {
         let mut text = format!("{}\n{}", proposal.id, show::who_and_why(proposal, context.now));
-        if let Ok(changeset) = store.changeset(&proposal.current().changes) {
+        if let Ok(changeset) = store.changeset(proposal.current()) {
             let changeset = store.repository().with_sources(changeset.into_changes());
             let changes = diff::changeset(&changeset, &options);
             if changes.lines().count() <= SHORT {

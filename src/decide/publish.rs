@@ -21,7 +21,7 @@ pub fn publish(
 ) -> Result<()> {
     let shown = &current(&store.view()?, shown)?;
     // What cannot be read here could not be sent.
-    store.changeset(&shown.current().changes)?;
+    store.changeset(shown.current())?;
     store.write(authority.actor(), now, |writer| {
         still(writer, shown, seen)?;
         writer.publish(authority, shown)

@@ -82,7 +82,7 @@ impl Shown {
         }
         let mut changes = match part {
             Some(part) => part.changes.changes().to_vec(),
-            None => store.changeset(&self.proposal.current().changes)?.into_changes(),
+            None => store.changeset(self.proposal.current())?.into_changes(),
         };
         changes.retain(|change| there.contains(&&change.path));
         Ok(changes)
@@ -384,7 +384,7 @@ pub fn visible_on(
     proposal: &Proposal,
     files: Option<&dyn Snapshot>,
 ) -> Result<Visible> {
-    let mut own = store.changeset(&proposal.current().changes)?.into_changes();
+    let mut own = store.changeset(proposal.current())?.into_changes();
     let as_proposed = |own: &[FileChange], refusal, shown| {
         let changes = own.to_vec();
         Ok(Visible { changes, planned: false, shown, refusal, conflict: None })

@@ -49,7 +49,7 @@ pub(super) fn forward(
             Ok((plan, followed))
         }
         (Subject::Code, None) => {
-            let changes = store.changeset(&proposal.current().changes)?.into_changes();
+            let changes = store.changeset(proposal.current())?.into_changes();
             following(store, view, proposal, &changes, follow::follow, snapshot)
         }
     }
@@ -69,7 +69,7 @@ pub fn plan_wherever(
     if proposal.subject == Subject::Memory {
         return memory::preview(store, proposal, snapshot);
     }
-    let changes = store.changeset(&proposal.current().changes)?.into_changes();
+    let changes = store.changeset(proposal.current())?.into_changes();
     let (plan, _) = following(store, view, proposal, &changes, follow::wherever, snapshot)?;
     Ok(plan)
 }

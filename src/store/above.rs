@@ -33,7 +33,7 @@ impl Store {
         let planned = || -> Result<Vec<(RepoPath, Option<File>)>> {
             let commit = ObjectId::from_hex(base.as_bytes())
                 .map_err(|error| Error::bug(error.to_string()))?;
-            let changes = self.changeset(&revision.changes)?.into_changes();
+            let changes = self.changeset(revision)?.into_changes();
             let sides = Sides { ours: "", theirs: "" };
             let plan = plan(&changes, &*self.repository().files_of(commit)?, sides)?;
             let made = changes.into_iter().zip(plan.files);

@@ -3,7 +3,7 @@
 use bstr::ByteSlice as _;
 
 use super::codes;
-use crate::changeset::{FileChange, Mode, RepoPath, snippet};
+use crate::changeset::{File, FileChange, Mode, RepoPath, snippet};
 use crate::error::{Error, Result};
 use crate::proposal::Entry;
 
@@ -26,6 +26,21 @@ pub(super) fn mode(path: &RepoPath, entry: &Entry) -> Result<()> {
     )
     .with("path", path)
     .hint("whoever wrote this event shows one change and makes another; reject it"))
+}
+
+/// Refuses a content that has another SHA-256 than the event says: that one is what a decision names.
+///
+/// # Errors
+/// `event_contradicts`.
+pub(super) fn content(path: &RepoPath, file: &File, sha256: Option<&str>) -> Result<()> {
+    if sha256.is_none_or(|sha256| sha256 == crate::sha256::hex(&file.bytes)) {
+        return Ok(());
+    }
+    let path = path.display().to_string();
+    let why = format!("the content of '{path}' has another SHA-256 than the event says");
+    Err(Error::new(&codes::EVENT_CONTRADICTS, why)
+        .with("path", path)
+        .hint("whoever wrote this event shows one change and makes another; reject it"))
 }
 
 /// Refuses a change whose snippets do not turn `before` into `after`: where the file has moved on
@@ -80,7 +95,7 @@ fn stored(bytes: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::changeset::{File, Occurrence, RepoPath, Snippet};
+    use crate::changeset::{Occurrence, Snippet};
 
     fn change(before: &str, after: &str, old: &str, new: &str) -> FileChange {
         FileChange {

@@ -1,7 +1,9 @@
 //! The store of a repository, and what a process does with it.
 
 use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
+use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 
@@ -25,6 +27,8 @@ pub struct Store {
     pub(super) upkeep: Upkeep,
     pub(super) announced: Announced,
     pub(super) promised: Promised,
+    /// What the trees of events hold that were asked for; see [`Store::require_held`].
+    pub(super) held: RefCell<HashMap<String, Rc<BTreeSet<gix::ObjectId>>>>,
     /// What else a proposal is projected to, by its subject; see [`Store::project_with`].
     pub(super) projector: Option<Projector>,
     /// What is written names this clone, or is refused; see [`Store::write_only_as`].
@@ -60,6 +64,7 @@ impl Store {
             upkeep: Upkeep::default(),
             announced: Announced::default(),
             promised: Promised::default(),
+            held: RefCell::default(),
             projector: None,
             only_as: None,
             made_clone_id: RefCell::default(),

@@ -78,7 +78,6 @@ pub mod codes {
         IN_TRIAL = "in_trial", Refused, "a command of aye try would decide, or write in a person's name";
         PRIVATE_PATH = "private_path", Refused, "what is private would come to where others see it";
         REMOTE_NOT_FOUND = "remote_not_found", NotFound, "git has no remote of that name";
-        REFS_UNSUPPORTED = "refs_unsupported", Invalid, "the repository keeps its refs in another form than files";
         THREAD_DAMAGED = "thread_damaged", Invalid, "a commit of a proposal's thread is not an event, or cannot be read";
         THREAD_INCOMPLETE = "thread_incomplete", Invalid, "a thread is not here from its beginning, as in a shallow clone";
         THREAD_TOO_LONG = "thread_too_long", Refused, "a thread has as many events as others read of one";
@@ -165,7 +164,7 @@ impl Store {
                 // It was not needed yet, and nothing was made of it.
                 continue;
             }
-            let changeset = match self.changeset(&proposal.current().changes) {
+            let changeset = match self.changeset(proposal.current()) {
                 Ok(changeset) => changeset,
                 Err(error) => {
                     examined.unreadable.push((id, error));
@@ -264,7 +263,7 @@ impl Store {
                 let Some(proposal) = proposal.filter(|it| it.status(now) == Status::Pending) else {
                     continue;
                 };
-                if self.changeset(&proposal.current().changes).is_err() {
+                if self.changeset(proposal.current()).is_err() {
                     continue;
                 }
                 pending::make(self, &proposal, view, now)?;

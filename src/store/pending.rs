@@ -47,8 +47,12 @@ pub(super) fn make(
 
 /// Whether the content of `proposal` is here, as git wants that of a ref to be.
 pub(super) fn has_content(store: &Store, proposal: &Proposal) -> bool {
-    let changes = proposal.current().changes.iter();
-    let entries = changes.flat_map(|change| change.before.iter().chain(&change.after));
+    let current = proposal.current();
+    if store.require_held(&current.event, &current.changes).is_err() {
+        return false;
+    }
+    let entries =
+        current.changes.iter().flat_map(|change| change.before.iter().chain(&change.after));
     let ids = entries.map(|entry| ObjectId::from_hex(entry.id.as_bytes()));
     ids.into_iter().all(|id| id.is_ok_and(|id| store.repository().repo().objects.exists(&id)))
 }

@@ -68,7 +68,7 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
         // Keeps `git status` clean in a repository where `aye init` has not been run.
         tree.write_file(&ignore, b"*\n", Mode::Regular, Flush::No)?;
     }
-    let changeset = store.changeset(&proposal.current().changes)?;
+    let changeset = store.changeset(proposal.current())?;
     write(&tree, &proposal.id, &files(store, proposal, &changeset)?)?;
     if store.repository().repo().git_dir() != store.repository().repo().common_dir() {
         note_linked(store)?;
@@ -111,7 +111,7 @@ pub(super) fn renew_elsewhere(store: &Store, proposal: &Proposal) -> Result<()> 
     if others.is_empty() {
         return Ok(());
     }
-    let changeset = store.changeset(&proposal.current().changes)?;
+    let changeset = store.changeset(proposal.current())?;
     let files = files(store, proposal, &changeset)?;
     others.iter().try_for_each(|root| write(&Worktree::open(root)?, &proposal.id, &files))
 }

@@ -1,11 +1,15 @@
 //! From object ids in events back to content.
 
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
 use gix::ObjectId;
 
-use super::{Store, contradiction};
+use super::{Store, codes, contradiction, thread};
 use crate::changeset::{self, Changeset, File, FileChange, RepoPath, Snippet, emit, hunks};
 use crate::error::codes::SIZE_LIMIT;
 use crate::error::{Error, Result};
+use crate::proposal::state::Revision;
 use crate::proposal::{ChangeRecord, Entry};
 use crate::repository::{MOST, header};
 
@@ -106,12 +110,56 @@ impl Store {
         self.repository().is_partial() && !self.has_contents(changes)
     }
 
-    /// The changeset that `changes` record, with content.
+    /// The changeset that `revision` records, with content, which its own event holds.
     ///
     /// # Errors
-    /// `object_missing`; `event_contradicts`; `size_limit_exceeded` if they name more than could be held in memory;
-    /// `changeset_invalid` if a hostile event breaks a changeset's rules.
-    pub fn changeset(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
+    /// `object_missing`; `event_contradicts`; `size_limit_exceeded` if it names more than could be held in memory;
+    /// `changeset_invalid` if a hostile event breaks a changeset's rules; `thread_damaged`, `thread_incomplete`.
+    pub fn changeset(&self, revision: &Revision) -> Result<Changeset> {
+        self.part_of(revision, &revision.changes)
+    }
+
+    /// The changeset that `changes`, which are some of `revision`, record.
+    ///
+    /// # Errors
+    /// As [`Store::changeset`].
+    pub fn part_of(&self, revision: &Revision, changes: &[ChangeRecord]) -> Result<Changeset> {
+        self.require_held(&revision.event, changes)?;
+        self.recorded(changes)
+    }
+
+    /// Refuses `changes` of an event whose own tree lacks a content that they name: to be asked before that is
+    /// shown or written. A fetched event could otherwise have any object of this repository shown and sent.
+    ///
+    /// # Errors
+    /// `thread_damaged`; `thread_incomplete` where a tree is not here.
+    pub(super) fn require_held(&self, event: &str, changes: &[ChangeRecord]) -> Result<()> {
+        let known = self.held.borrow().get(event).cloned();
+        let held: Rc<BTreeSet<ObjectId>> = match known {
+            Some(held) => held,
+            None => {
+                let commit = ObjectId::from_hex(event.as_bytes())
+                    .map_err(|_| Error::bug(format!("'{event}' is no commit")))?;
+                let held = Rc::new(thread::blobs_of(self, &commit)?);
+                self.held.borrow_mut().insert(event.to_owned(), Rc::clone(&held));
+                held
+            }
+        };
+        let sides = changes.iter().flat_map(|change| [&change.before, &change.after]).flatten();
+        let is_held =
+            |id: &str| ObjectId::from_hex(id.as_bytes()).is_ok_and(|id| held.contains(&id));
+        let Some(other) = sides.map(|side| &side.id).find(|id| !is_held(id)) else { return Ok(()) };
+        let why = format!("event {event:.12} names blob {other:.12}, which is not in its own tree");
+        Err(Error::new(&codes::THREAD_DAMAGED, why)
+            .with("event", event)
+            .hint("it is not decided on: ask its proposer to propose it again"))
+    }
+
+    /// The changeset that `changes` record, whatever event holds it: for what neither shows nor writes it.
+    ///
+    /// # Errors
+    /// As [`Store::changeset`], but for the last two.
+    pub fn recorded(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
         self.fetch_contents(changes);
         self.admit(changes, self.most_content()?)?;
         Changeset::new(self.load(changes, self.largest_file()?)?).map_err(|error| {
@@ -123,11 +171,12 @@ impl Store {
         })
     }
 
-    /// The changeset that `changes`, of which each was asked for by name, record: also of large files.
+    /// The changeset that `changes` of `revision`, of which each was asked for by name, record: also of large files.
     ///
     /// # Errors
     /// As [`Store::changeset`].
-    pub fn asked_for(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
+    pub fn asked_for(&self, revision: &Revision, changes: &[ChangeRecord]) -> Result<Changeset> {
+        self.require_held(&revision.event, changes)?;
         self.fetch_contents(changes);
         if changes.iter().map(|change| self.size_of(change)).sum::<u64>() > MOST {
             return Err(too_much(MOST));
@@ -136,19 +185,20 @@ impl Store {
     }
 
     fn load(&self, changes: &[ChangeRecord], most: u64) -> Result<Vec<FileChange>> {
-        let file = |entry: &Option<Entry>| {
-            entry.as_ref().map(|entry| self.file_of_at_most(entry, most)).transpose()
+        let file = |path: &RepoPath, entry: &Option<Entry>, sha256: &Option<String>| -> Result<_> {
+            let Some(entry) = entry else { return Ok(None) };
+            contradiction::mode(path, entry)?;
+            let file = self.file_of_at_most(entry, most)?;
+            contradiction::content(path, &file, sha256.as_deref())?;
+            Ok(Some(file))
         };
         changes
             .iter()
             .map(|change| {
-                for entry in change.before.iter().chain(&change.after) {
-                    contradiction::mode(&change.path, entry)?;
-                }
                 let change = FileChange {
                     path: change.path.clone(),
-                    before: file(&change.before)?,
-                    after: file(&change.after)?,
+                    before: file(&change.path, &change.before, &change.before_sha256)?,
+                    after: file(&change.path, &change.after, &change.after_sha256)?,
                     origin: change.origin.clone(),
                     snippets: change.snippets.iter().map(Snippet::from).collect(),
                 };

@@ -46,8 +46,8 @@ const MOST_LISTED: u64 = 64 << 20;
 
 /// Most bytes that are read of the fetched refs of a thread, and most that are kept of them in memory; more
 /// refs are named and not read. Of an own ref nothing is left out.
-const MOST_READ: u64 = 100 << 20;
-const MOST_KEPT: u64 = 96 << 20;
+const MOST_READ: u64 = 32 << 20;
+const MOST_KEPT: u64 = 32 << 20;
 
 /// Bytes of memory of a value of JSON, and of a byte of a list or a manifest.
 const PER_VALUE: u64 = 64;
@@ -191,25 +191,15 @@ impl Thread {
         all.clone().find(|id| Some(*id) == first).or_else(|| all.next()).cloned()
     }
 
-    /// Refuses an event whose own tree lacks a content that it names: to be asked before that is written
-    /// anywhere. A fetched event could otherwise have any object of this repository sent to others.
+    /// Refuses an event whose own tree lacks a content that it names.
     ///
     /// # Errors
     /// `thread_damaged`; `thread_incomplete` where a tree is not here.
     pub fn require_content(&self, store: &Store, event: &str) -> Result<()> {
-        let Some(stamped) = self.history.get(event) else { return Ok(()) };
-        let commit = ObjectId::from_hex(event.as_bytes())
-            .map_err(|_| Error::bug(format!("'{event}' is no commit")))?;
-        let held = blobs_of(store, &commit)?;
-        let sides = stamped.event.data.changes().iter();
-        let sides = sides.flat_map(|change| [&change.before, &change.after]).flatten();
-        let is_held =
-            |id: &str| ObjectId::from_hex(id.as_bytes()).is_ok_and(|id| held.contains(&id));
-        let Some(other) = sides.map(|side| &side.id).find(|id| !is_held(id)) else { return Ok(()) };
-        let why = format!("event {event:.12} names blob {other:.12}, which is not in its own tree");
-        Err(Error::new(&codes::THREAD_DAMAGED, why)
-            .with("event", event)
-            .hint("it is not decided on: ask its proposer to propose it again"))
+        match self.history.get(event) {
+            Some(stamped) => store.require_held(event, stamped.event.data.changes()),
+            None => Ok(()),
+        }
     }
 
     /// This clone's ref of it, which may not be there yet.
@@ -540,7 +530,7 @@ fn space_of(tips: &[Tip]) -> Space {
 }
 
 /// All blobs that the own tree of `event` names.
-fn blobs_of(store: &Store, event: &ObjectId) -> Result<BTreeSet<ObjectId>> {
+pub(super) fn blobs_of(store: &Store, event: &ObjectId) -> Result<BTreeSet<ObjectId>> {
     let repo = store.repository().repo();
     let read = || -> Result<BTreeSet<ObjectId>, Unread> {
         let data = objects::read(repo, *event, Kind::Commit, MOST_BYTES)?;

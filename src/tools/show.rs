@@ -48,7 +48,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         document.space = Some(view.space(&proposal.id)?.as_str());
         document.marks = marks_of(store, &view, session.now, &proposal)?;
         drop(view);
-        let changeset = store.changeset(&proposal.current().changes).ok();
+        let changeset = store.changeset(proposal.current()).ok();
         let changes = changeset
             .map(|changeset| store.repository().with_named_sources(changeset.into_changes()));
         document.compare(changes.as_deref().unwrap_or_default());

@@ -38,7 +38,7 @@ pub fn amend(
 /// The changes of `proposal` with those of `edited` on top.
 fn on_own(store: &Store, proposal: &Proposal, edited: Changeset, form: InputForm) -> Result<Draft> {
     refuse_left_out(store.repository(), &edited)?;
-    let mut changes = store.changeset(&proposal.current().changes)?.into_changes();
+    let mut changes = store.changeset(proposal.current())?.into_changes();
     for edit in edited.into_changes() {
         match changes.iter_mut().find(|change| change.path == edit.path) {
             Some(change) => {

@@ -156,7 +156,7 @@ impl<'s> Desk<'s> {
             opened.map_or((changes, Vec::new()), |open| (open.changes, open.unfit));
         let current = proposal.current();
         let proposed = if is_planned {
-            Some(self.store.changeset(&current.changes)?.into_changes())
+            Some(self.store.changeset(current)?.into_changes())
         } else {
             None
         };
@@ -221,7 +221,7 @@ impl<'s> Desk<'s> {
     fn changes(&self, proposal: &Proposal, revision: &str) -> Option<Vec<FileChange>> {
         let revision = proposal.revision(revision)?;
         let is_other = revision.event != proposal.current().event;
-        let changes = is_other.then(|| self.store.changeset(&revision.changes))?;
+        let changes = is_other.then(|| self.store.changeset(revision))?;
         Some(changes.ok()?.into_changes())
     }
 

@@ -128,7 +128,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
     let revision = proposal.current();
     let pending = proposal.status(context.now) == Status::Pending;
-    let (mut changeset, is_whole) = match store.changeset(&revision.changes) {
+    let (mut changeset, is_whole) = match store.changeset(revision) {
         // What was asked for by its name is shown as it was proposed.
         Err(error) if error.is(&codes::SIZE_LIMIT) && !args.paths.is_empty() => {
             let mut records = revision.changes.clone();
@@ -136,7 +136,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             if let Some(wanted) = within(context, repository, &proposal, files, &args.paths)? {
                 records.retain(|record| wanted.contains(&record.path));
             }
-            (store.asked_for(&records)?, false)
+            (store.asked_for(revision, &records)?, false)
         }
         changeset => (changeset?, true),
     };

@@ -33,7 +33,7 @@ pub fn rebase(
     if let Some(refusal) = decide::apply::conflict(&plan, &proposal.id) {
         return Err(store.repository().name_sparse(refusal));
     }
-    let old = store.changeset(&proposal.current().changes)?;
+    let old = store.changeset(proposal.current())?;
     let origin = |file: &Planned| {
         old.changes().iter().find(|change| change.path == file.path)?.origin.clone()
     };

@@ -76,16 +76,16 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         document.marks = marks;
         document.space = Some(space.as_str());
         document.set_aside = set_aside;
-        let changes = &proposal.current().changes;
-        if changes.iter().any(|change| change.origin.is_some())
-            && let Ok(changeset) = store.changeset(changes)
+        let current = proposal.current();
+        if current.changes.iter().any(|change| change.origin.is_some())
+            && let Ok(changeset) = store.changeset(current)
         {
             document.compare(&repository.with_named_sources(changeset.into_changes()));
         }
         return context.emit(Format::Text, &document, String::new);
     }
     let palette = pager::palette(context, repository);
-    let readable = Readable::load(&store, &proposal.current().changes)?;
+    let readable = Readable::load(&store, proposal.current())?;
     let head = repository.head_ref();
     let facts = Facts {
         status,

@@ -2,7 +2,7 @@
 
 use crate::changeset::{Changeset, RepoPath};
 use crate::error::{Error, Result};
-use crate::proposal::ChangeRecord;
+use crate::proposal::state::Revision;
 use crate::render::style::{Palette, Role};
 use crate::store::{Store, too_much};
 use crate::text::escape;
@@ -14,17 +14,17 @@ pub(super) struct Readable {
 }
 
 impl Readable {
-    pub(super) fn load(store: &Store, records: &[ChangeRecord]) -> Result<Self> {
-        if let Ok(changeset) = store.changeset(records) {
+    pub(super) fn load(store: &Store, revision: &Revision) -> Result<Self> {
+        if let Ok(changeset) = store.changeset(revision) {
             return Ok(Self { changeset, missing: Vec::new() });
         }
         let (mut changes, mut missing) = (Vec::new(), Vec::new());
         let most = store.most_content()?;
         let mut left = most;
-        for record in records {
+        for record in &revision.changes {
             let rest = left.checked_sub(store.size_of(record));
             let one = match rest {
-                Some(_) => store.changeset(std::slice::from_ref(record)),
+                Some(_) => store.part_of(revision, std::slice::from_ref(record)),
                 None => Err(too_much(most)),
             };
             match one {

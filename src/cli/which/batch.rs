@@ -116,7 +116,7 @@ impl Batch {
         let (mut counts, mut files) = (Counts::default(), BTreeSet::new());
         for proposal in proposals {
             // What cannot be read is refused when it is decided.
-            let Ok(changeset) = store.changeset(&proposal.current().changes) else { continue };
+            let Ok(changeset) = store.changeset(proposal.current()) else { continue };
             for entry in entries(changeset.changes()) {
                 counts += entry.counts();
                 files.insert(entry.path.clone());

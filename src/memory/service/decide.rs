@@ -44,7 +44,7 @@ pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> R
     }
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let files = SnapshotFiles { snapshot, disk: service.disk() };
-    let changes = store.changeset(&proposal.current().changes)?;
+    let changes = store.changeset(proposal.current())?;
     let plan = service.replan(proposal, &files, service.guard())?;
     if !service.is_as_shown(proposal, changes.changes(), &files) {
         let why = "its operations make something else than it shows";
@@ -64,7 +64,7 @@ pub fn already(
     snapshot: &dyn Snapshot,
 ) -> Result<Option<Resolution>> {
     let mut files = Vec::new();
-    for change in store.changeset(&proposal.current().changes)?.into_changes() {
+    for change in store.changeset(proposal.current())?.into_changes() {
         let now = snapshot.file(&change.path)?;
         let is_there = now == change.after
             || match (&change.before, &now, &change.after) {

@@ -51,7 +51,7 @@ struct StagingFile {
 /// # Errors
 /// `object_missing`.
 fn files(store: &Store, proposal: &Proposal) -> Result<Vec<StagingFile>> {
-    let changeset = store.changeset(&proposal.current().changes)?;
+    let changeset = store.changeset(proposal.current())?;
     let json = |value: &serde_json::Value| -> Result<Vec<u8>> {
         let text = serde_json::to_string_pretty(value).map_err(|e| Error::bug(e.to_string()))?;
         Ok((text + "\n").into_bytes())
