@@ -113,7 +113,7 @@ pub fn apply(
         let view = store.view()?;
         let proposal = super::current(&view, proposal)?;
         // Nobody can have seen what cannot be read.
-        store.changeset(&proposal.current().changes)?;
+        store.changeset(proposal.current())?;
         let seen = Seen::or_now(request.seen.as_ref(), &view, std::slice::from_ref(&proposal))?;
         store.write(authority.actor(), now, |writer| {
             still(writer, &proposal, &seen)?;
@@ -180,6 +180,8 @@ pub fn apply(
     drop(journal);
     warnings.extend(made.warning);
     warnings.extend(made.commit.as_ref().and_then(|commit| on_no_branch(repository, commit)));
+    let decided_on = planned.seen.target.name.as_deref();
+    warnings.extend(made.commit.as_ref().and_then(|it| elsewhere(repository, it, decided_on)));
     warnings.extend(unasked_about);
     warnings.extend(subject::follow(store, authority, now, proposal, &reviewers));
     let not_approved = if planned.takes_residue() {
@@ -304,6 +306,16 @@ fn on_no_branch(repository: &Repository, commit: &str) -> Option<String> {
     Some(format!(
         "commit {short} is on no branch, and {leaves}; to keep it: git branch NAME {short}"
     ))
+}
+
+/// Where `commit` went, if a hook moved HEAD to another branch than `decided_on`.
+fn elsewhere(repository: &Repository, commit: &str, decided_on: Option<&str>) -> Option<String> {
+    let now = repository.repo().head_name().ok()?.map(|name| name.to_string());
+    let short = commit.get(..12).unwrap_or(commit);
+    (now.as_deref() != decided_on).then(|| {
+        let [was, is] = [decided_on, now.as_deref()].map(|name| name.unwrap_or("no branch"));
+        format!("a hook moved HEAD: commit {short} is on {is}, and it was decided on {was}")
+    })
 }
 
 /// Proposes what the commit has otherwise than was approved, so that a person decides on it.
