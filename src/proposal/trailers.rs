@@ -28,17 +28,22 @@ pub fn named(message: &BStr) -> impl Iterator<Item = &str> {
     message.lines().filter_map(|line| line.strip_prefix(b"Proposal-Id: ")?.to_str().ok())
 }
 
-/// The description of `proposal`, with lines in it that would be read as these trailers quoted: `> Reviewed-by: …`. Where
-/// an agent has written any of the proposal, so is each that would have somebody sign, test or approve it.
+/// Behind a line that ends so, git looks for no trailers.
+const SCISSORS: &str = "------------------------ >8 ------------------------";
+
+/// The description of `proposal`, with lines in it that would be read as these trailers, or would hide them, quoted:
+/// `> Reviewed-by: …`. Where an agent has written any of the proposal, so is each that would have somebody sign,
+/// test or approve it.
 pub fn described(proposal: &Proposal) -> Option<String> {
     let by_agent = |revision: &Revision| revision.actor.kind == ActorKind::Agent;
     let is_agents = proposal.revisions.iter().any(by_agent);
     let is_trailer = |line: &str| {
         let key = line.split_once(':').map(|(key, _)| key.trim().to_ascii_lowercase());
-        key.is_some_and(|key| match &*key {
+        let is_trailer = key.is_some_and(|key| match &*key {
             "proposal-id" | "proposed-by" | "assisted-by" | "reviewed-by" => true,
             key => is_agents && key.ends_with("-by") && !key.contains(' '),
-        })
+        });
+        is_trailer || line.trim_end().ends_with(SCISSORS)
     };
     let line = |line: &str| {
         if is_trailer(line) { format!("> {}", line.trim_start()) } else { line.to_owned() }
