@@ -53,6 +53,7 @@ pub mod codes {
         NOT_A_REPOSITORY = "not_a_repository", NotFound, "no git repository here or above";
         BARE_REPOSITORY = "bare_repository", Refused, "the repository has no work tree to write to";
         UNSAFE_REPOSITORY = "unsafe_repository", Refused, "the repository belongs to someone else";
+        REFS_UNSUPPORTED = "refs_unsupported", Invalid, "the repository keeps its refs in another form than files";
         UNSUPPORTED_REPOSITORY = "unsupported_repository", Invalid, "the repository uses a format this version cannot read";
         OBJECT_MISSING = "object_missing", Invalid, "a git object is missing or damaged";
         INVALID_POLICY = "invalid_policy", Invalid, "a policy (policy.toml) cannot be read or has an unknown key, so nothing passes the gate";

@@ -259,8 +259,9 @@ fn refuse_unknown_formats(repo: &gix::Repository) -> Result<()> {
                 lower => EXTENSIONS.contains(&lower),
             };
             if !known {
+                let is_refs = lower == "refstorage";
                 return Err(Error::new(
-                    &codes::UNSUPPORTED_REPOSITORY,
+                    if is_refs { &codes::REFS_UNSUPPORTED } else { &codes::UNSUPPORTED_REPOSITORY },
                     format!(
                         "the repository at {} has extensions.{lower} = {value}, which is not \
                          supported",
@@ -268,7 +269,7 @@ fn refuse_unknown_formats(repo: &gix::Repository) -> Result<()> {
                     ),
                 )
                 .with("extension", lower)
-                .hint(if name.eq_ignore_ascii_case("refstorage") {
+                .hint(if is_refs {
                     "`git refs migrate --ref-format=files` turns it into one that is"
                 } else {
                     "use a clone without that extension"
