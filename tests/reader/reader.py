@@ -124,7 +124,7 @@ TYPES = {
               " note?:text on?:on target?:target",
     "comment": "body:text end_line?:line kind?:text line?:line path?:path replacement?:text resolves?:text revision?:text",
     "check": "command:[text] duration_ms:count revision:text exit_code?:status imported?:imported",
-    "committed": "commit:text amended?:[written] statement?:text", "plan": "", "sign": "statement:text",
+    "committed": "commit:text amended?:[written] statement?:text", "plan": "branch:text plan:[any]", "sign": "statement:text",
     "patch": "evidence:text written:[written] written_blob?:blob", "purge": "evidence:text reason:text thread:text asked?:bool blob?:text",
     **{kind: "reason?:text" for kind in DECISIONS},
     "statement": "!actor:!actor effect:effect|null ends:sha256|null evidence:evidence format:format group:sha256|null key:text128|null lines:count|null"

@@ -379,7 +379,9 @@ impl Data {
             "comment" => of(data, Self::Comment),
             "check" => of(data, Self::Check),
             "committed" => of(data, Self::Committed),
-            "plan" => of(data, Self::Plan),
+            // What a step has is for the room `plan`.
+            "plan" if data["branch"].is_string() && data["plan"].is_array() => Ok(Self::Plan(data)),
+            "plan" => Err(serde::de::Error::custom("a plan is a list for a branch")),
             "patch" => of(data, Self::Patch),
             "sign" => of(data, Self::Sign),
             "purge" => of(data, Self::Purge),
