@@ -194,7 +194,8 @@ fn upper(store: &Store, proposal: &Proposal) -> Result<Option<ProposalId>> {
     let (view, lower) = (store.view()?, applied(store, proposal)?);
     for page in view.log_pages(None, None) {
         for LogEntry { id, stamped } in page? {
-            if stamped.id == lower.event {
+            // Both may have been decided by one command, at one time.
+            if stamped.event.time < lower.at {
                 return Ok(None);
             }
             let Data::Decision(said) = &stamped.event.data else { continue };
