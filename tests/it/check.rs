@@ -258,7 +258,7 @@ fn the_idle_stamp_never_hides_a_proposal() {
     let repo = Repo::with(FILES);
     let first = propose(&repo, "a.txt", "one", "eins");
     reject(&repo, &first, "no");
-    repo.aye(&["check"]).ok();
+    repo.later(&["check"]).run().ok();
     assert!(repo.exists(".git/aye/idle"));
     let second = propose(&repo, "a.txt", "two", "zwei");
     repo.aye(&["check"]).exits(1).says(&second);
