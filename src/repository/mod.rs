@@ -41,7 +41,7 @@ use filters::Filters;
 use recent::Recent;
 
 pub use filters::BY_GIT;
-pub(crate) use object::{MOST, damaged, header, loose_path};
+pub(crate) use object::{MOST, damaged, loose_path};
 pub use policy::{Gate, Policy};
 pub(crate) use promisor::promisor;
 pub use settings::{DURATION, ScanMode, Settings, by_source, parse_duration, trusted};
@@ -101,6 +101,12 @@ impl Repository {
     fn of(repo: gix::Repository, common_dir: PathBuf, recent: Recent) -> Self {
         let (settings, promisor, pin) = Default::default();
         Self { repo, common_dir, settings, recent, promisor, pin, is_foreign: false }
+    }
+
+    /// The same repository once more, of which nothing is read yet.
+    pub(crate) fn again(&self) -> Self {
+        let again = Self::of(self.repo.clone(), self.common_dir.clone(), self.recent.clone());
+        Self { is_foreign: self.is_foreign, ..again }
     }
 
     /// The same repository with its work tree at `top`: files there are read by its rules, and by no git

@@ -1,6 +1,6 @@
 //! Objects by id, fetched from the promisor remote where this is a partial clone.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use gix::ObjectId;
 use gix::objs::{Exists as _, Kind};
@@ -28,12 +28,22 @@ impl Repository {
         ObjectId::from_hex(id.as_bytes()).is_ok_and(|id| self.repo.objects.exists(&id))
     }
 
-    /// Keeps `bytes`, whose blob id is `id` (hex), in memory for a while: a command reads what it
-    /// has just written.
-    pub(crate) fn expect_blob(&self, id: &str, bytes: &[u8]) {
-        if let Ok(id) = ObjectId::from_hex(id.as_bytes()) {
-            self.recent.keep(id, bytes);
+    /// Keeps the object `id` in memory for a while: a command reads what it has just written.
+    pub(crate) fn expect(&self, id: ObjectId, kind: Kind, data: &[u8]) {
+        self.recent.keep(id, kind, data);
+    }
+
+    /// Kind and size of an object, for whoever has to know them before it is loaded: it may be of any size.
+    ///
+    /// # Errors
+    /// Those of gix.
+    pub(crate) fn header(&self, id: ObjectId) -> Result<(Kind, u64), gix::Error> {
+        let mut small = Vec::new();
+        if let Some(kind) = self.recent.find(&id, &mut small) {
+            return Ok((kind, small.len() as u64));
         }
+        let header = self.repo.find_header(id)?;
+        Ok((header.kind(), header.size()))
     }
 
     /// The bytes of the blob `id` (hex), of at most 256 MiB.
@@ -60,7 +70,7 @@ impl Repository {
                 .with("limit", most)
                 .hint("it is not read: leave what names it undecided, or reject it")
         };
-        match header(&self.repo, oid) {
+        match self.header(oid) {
             Ok((_, size)) if size > most => return Err(over(size)),
             Err(_) if self.is_partial() => {
                 let size = self.size_there(id).map_err(|_| self.absent(id))?;
@@ -123,29 +133,8 @@ fn is_hash(id: ObjectId, bytes: &[u8]) -> bool {
     gix::objs::compute_hash(id.kind(), gix::objs::Kind::Blob, bytes).is_ok_and(|hash| hash == id)
 }
 
-/// The file of a loose object in the repository's own object directory.
-pub(crate) fn loose_path(repo: &gix::Repository, id: &ObjectId) -> PathBuf {
+/// The file of a loose object in a directory of objects.
+pub(crate) fn loose_path(objects: &Path, id: &ObjectId) -> PathBuf {
     let hex = id.to_string();
-    repo.objects.store_ref().path().join(&hex[..2]).join(&hex[2..])
-}
-
-/// Bytes of a loose object in one block of a file system.
-const ONE_BLOCK: u64 = 4 << 10;
-
-/// Kind and size of an object, for whoever has to know them before it is loaded: it may be of any size.
-///
-/// A loose object in a file of one block is loaded for that, and not read again by the next that
-/// asks for it: gix keeps it. Deflate makes 1,032 bytes of one at most.
-///
-/// # Errors
-/// Those of gix.
-pub(crate) fn header(repo: &gix::Repository, id: ObjectId) -> Result<(Kind, u64), gix::Error> {
-    let file = std::fs::metadata(loose_path(repo, &id));
-    if file.is_ok_and(|file| file.len() <= ONE_BLOCK)
-        && let Ok(object) = repo.find_object(id)
-    {
-        return Ok((object.kind, object.data.len() as u64));
-    }
-    let header = repo.find_header(id)?;
-    Ok((header.kind(), header.size()))
+    objects.join(&hex[..2]).join(&hex[2..])
 }

@@ -21,7 +21,7 @@ impl Store {
     pub fn commit_above(&self, base: &str, revision: &Revision, message: &str) -> Result<String> {
         let changes = revision.changes.iter();
         let leaves = changes.map(|change| pending::leaf(&change.path, &change.after)).collect();
-        self.above(base, Batch::new(self.repository().repo()), leaves, revision.at, message)
+        self.above(base, Batch::new(self.repository()), leaves, revision.at, message)
     }
 
     /// As [`Store::commit_above`], of a revision that was made on other files than those of `base`: what it changed
@@ -58,7 +58,7 @@ impl Store {
         // What comes from elsewhere was there; the change of that place says so.
         let changes = revision.changes.iter().filter(|change| change.origin.is_none());
         let leaves = changes.map(|change| pending::leaf(&change.path, &change.before)).collect();
-        self.above(base, Batch::new(self.repository().repo()), leaves, revision.at, message)
+        self.above(base, Batch::new(self.repository()), leaves, revision.at, message)
     }
 
     /// The commit with `files` as they are here; those that are `None` are gone.
@@ -72,7 +72,7 @@ impl Store {
         at: DateTime<Utc>,
         message: &str,
     ) -> Result<String> {
-        let mut batch = Batch::new(self.repository().repo());
+        let mut batch = Batch::new(self.repository());
         let mut leaf = |(path, file): (RepoPath, Option<File>)| -> Result<trees::Leaf> {
             let content = match file {
                 Some(file) => Some((batch.add(Kind::Blob, &file.bytes)?, file.mode)),

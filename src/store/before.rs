@@ -41,7 +41,7 @@ impl Store {
         if leaves.is_empty() {
             return Ok(());
         }
-        let mut batch = Batch::new(self.repository().repo());
+        let mut batch = Batch::new(self.repository());
         let tree = trees::edit(self.repository().repo(), &mut batch, Tree::empty(), &leaves)?;
         batch.write(Method::No)?;
         refs::set(self.repository(), &name(patch), tree)

@@ -9,7 +9,6 @@ use super::Store;
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::{self, Counts, Lines};
 use crate::proposal::{ChangeRecord, Entry};
-use crate::repository::header;
 
 /// Files larger than this are not counted: a list must not cost a diff.
 const MOST_COUNTED: u64 = hunks::MOST_BYTES as u64;
@@ -53,7 +52,7 @@ pub(super) fn count(store: &Store, changes: &[ChangeRecord]) -> LineCounts {
         let id = ObjectId::from_hex(entry.id.as_bytes()).ok();
         // By its header: the blob may be of any size.
         let Some((id, (_, size))) =
-            id.and_then(|id| Some((id, header(store.repository().repo(), id).ok()?)))
+            id.and_then(|id| Some((id, store.repository().header(id).ok()?)))
         else {
             is_whole = false;
             return Err(());

@@ -15,11 +15,12 @@ use gix::objs::Kind;
 
 use super::lock::Lock;
 use super::objects::{self, Batch, Header, Unread};
-use super::refs::{self, Name, Origin, Role};
+use super::refs::{self, Name, Origin};
 use super::thread::{SetAside, Source, Thread, Threads, Tip};
 use super::{Space, Store, codes};
 use crate::error::Result;
 use crate::proposal::{Data, Status, fold};
+use crate::repository::Repository;
 
 /// Most threads of a chunk that is written here.
 const MOST_THREADS: usize = 1_000;
@@ -69,7 +70,7 @@ type Known<T> = RefCell<HashMap<ObjectId, Result<Rc<T>, Unread>>>;
 
 /// The chunks of this moment.
 pub struct Ledger {
-    repo: gix::Repository,
+    repository: Repository,
     chunks: Vec<Chunk>,
     /// Fetched refs of chunks that are read under another name.
     copies: Vec<(String, ObjectId)>,
@@ -80,34 +81,13 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// The chunks of `store` and of the clones whose `directories` were fetched. A chunk is named by its
-    /// commit, so that no file is read.
-    ///
-    /// # Errors
-    /// `thread_damaged` if `packed-refs` cannot be read.
-    pub(super) fn open(store: &Store, remotes: &[String], directories: &[String]) -> Result<Self> {
-        let hash = store.repository().repo().object_hash();
-        let mut names = BTreeSet::new();
-        let own = Space::ALL.map(|space| space.directory().to_owned());
-        for directory in own.iter().chain(directories) {
-            let closed = format!("{directory}{}/", refs::CLOSED);
-            let inside = refs::names(store.repository(), &closed, false).into_iter();
-            names.extend(inside.map(|name| format!("{closed}{name}")));
-        }
-        let own = Space::ALL.map(|space| format!("{}{}/", space.directory(), refs::CLOSED));
-        let packed = own.iter().map(String::as_str).chain([refs::REMOTES, refs::KEPT]);
-        for prefix in packed {
-            refs::each_packed(store.repository(), prefix, |name, _| {
-                names.insert(name.to_owned());
-            })?;
-        }
-        let chunks = names.into_iter().filter_map(|name| {
-            let parsed =
-                Name::parse(&name, remotes, hash).filter(|name| name.role == Role::Chunk)?;
+    /// The chunks with these refs. A chunk is named by its commit, so that no file is read.
+    pub(super) fn new(store: &Store, refs: impl Iterator<Item = (String, Name)>) -> Self {
+        let chunks = refs.map(|(name, parsed)| {
             let space =
                 if parsed.origin == Origin::Private { Space::Private } else { Space::Shared };
             let is_own = matches!(parsed.origin, Origin::Private | Origin::Shared);
-            Some(Chunk { name, id: parsed.id, space, is_own })
+            Chunk { name, id: parsed.id, space, is_own }
         });
         let (own, mut fetched): (Vec<Chunk>, Vec<Chunk>) = chunks.partition(|chunk| chunk.is_own);
         let mut known: BTreeSet<ObjectId> = own.iter().map(|chunk| chunk.id).collect();
@@ -122,15 +102,15 @@ impl Ledger {
         let excess = fetched.split_off(MOST_FETCHED.min(fetched.len())).into_iter();
         let why = format!("more than {MOST_FETCHED} chunks of other clones");
         let excess = excess.map(|chunk| SetAside::new(chunk.name, &codes::TOO_MANY_REFS, &why));
-        Ok(Self {
-            repo: store.repository().repo().clone(),
+        Self {
+            repository: store.repository().again(),
             excess: excess.collect(),
             chunks: own.into_iter().chain(fetched).collect(),
             copies,
             listed: RefCell::default(),
             parts: RefCell::default(),
             unread: RefCell::default(),
-        })
+        }
     }
 
     /// The chunks that are read, those of this clone first.
@@ -159,7 +139,7 @@ impl Ledger {
         };
         read().map_err(|why| {
             self.unread.borrow_mut().insert(chunk.name.clone(), why.clone());
-            SetAside::unread(chunk.name.clone(), &why).error(&self.repo)
+            SetAside::unread(chunk.name.clone(), &why).error(self.repository.repo())
         })
     }
 
@@ -284,8 +264,8 @@ impl Ledger {
         name: &str,
         most: usize,
     ) -> Result<(Vec<ObjectId>, Vec<Vec<u8>>), Unread> {
-        let data = objects::read(&self.repo, commit, Kind::Commit, MOST_BYTES)?;
-        let header = Header::parse(&data, self.repo.object_hash(), MOST_PARTS);
+        let data = objects::read(&self.repository, commit, Kind::Commit, MOST_BYTES)?;
+        let header = Header::parse(&data, self.repository.repo().object_hash(), MOST_PARTS);
         let header = header.ok_or_else(|| malformed(commit))?;
         let values = header.values(name).filter(|values| (1..=most).contains(&values.len()));
         let values = values.ok_or_else(|| malformed(commit))?;
@@ -294,7 +274,7 @@ impl Ledger {
     }
 
     fn id(&self, hex: &[u8]) -> Option<ObjectId> {
-        ObjectId::from_hex(hex).ok().filter(|id| id.kind() == self.repo.object_hash())
+        ObjectId::from_hex(hex).ok().filter(|id| id.kind() == self.repository.repo().object_hash())
     }
 }
 
@@ -399,7 +379,7 @@ impl Store {
             let ready: Vec<_> = ready.into_iter().collect();
             for some in ready.chunks(MOST_THREADS) {
                 let tips = some.iter().map(|(id, (tips, _))| (*id, tips.clone())).collect();
-                let mut batch = Batch::new(self.repository().repo());
+                let mut batch = Batch::new(self.repository());
                 let chunk = compose(&mut batch, &tips, now)?;
                 batch.write_durably(self.repository())?;
                 crate::failpoint!("ledger.objects");
@@ -461,7 +441,7 @@ mod tests {
                     (id(at as u64 * 1_000), (0..*count).map(tip).collect())
                 })
                 .collect();
-            let mut batch = Batch::new(scene.store.repository().repo());
+            let mut batch = Batch::new(scene.store.repository());
             let chunk = compose(&mut batch, &threads, DateTime::UNIX_EPOCH).unwrap();
             batch.write(crate::flush::Method::No).unwrap();
             let name = match is_fetched {

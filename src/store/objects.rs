@@ -21,7 +21,7 @@ use gix::objs::{Exists as _, Kind};
 
 use crate::error::{Error, Result};
 use crate::flush::{Method, OPEN};
-use crate::repository::{Repository, header, loose_path};
+use crate::repository::{Repository, loose_path};
 
 /// Objects of up to this size use the small deflate window, whose state is cheap to set up.
 const SMALL: usize = 8 * 1024;
@@ -37,7 +37,7 @@ const MOST_NAMINGS: usize = 16;
 
 /// Objects on their way into the repository.
 pub(super) struct Batch<'repo> {
-    repo: &'repo gix::Repository,
+    repository: &'repo Repository,
     /// Looks for objects without listing the packs anew at every miss: a new object is always a
     /// miss, and one that was packed meanwhile is written twice at worst.
     present: gix::OdbHandle,
@@ -63,13 +63,14 @@ pub(super) enum Unread {
 /// size, so that is looked up before one is inflated. Neither gix nor git hash what they read, and a loose
 /// object may have been written over.
 pub(super) fn read(
-    repo: &gix::Repository,
+    repository: &Repository,
     id: ObjectId,
     kind: Kind,
     most: u64,
 ) -> Result<Vec<u8>, Unread> {
     let bad = |why: String| Unread::Bad(format!("{kind} {id} {why}"));
-    let Ok((found, size)) = header(repo, id) else {
+    let repo = repository.repo();
+    let Ok((found, size)) = repository.header(id) else {
         return Err(match repo.objects.exists(&id) {
             true => bad("cannot be read".to_owned()),
             false => Unread::Missing(id),
@@ -144,13 +145,14 @@ pub(super) fn hashed(hash: gix::hash::Kind, kind: Kind, data: &[u8]) -> Result<O
 }
 
 impl<'repo> Batch<'repo> {
-    /// An empty batch for `repo`.
-    pub(super) fn new(repo: &'repo gix::Repository) -> Self {
+    /// An empty batch for `repository`.
+    pub(super) fn new(repository: &'repo Repository) -> Self {
+        let repo = repository.repo();
         let directory = repo.objects.store_ref().path().to_owned();
         let mut present = repo.objects.clone();
         present.refresh_never();
         Self {
-            repo,
+            repository,
             present,
             directory,
             waiting: Vec::new(),
@@ -166,7 +168,7 @@ impl<'repo> Batch<'repo> {
     /// # Errors
     /// Only if hashing or compression fail.
     pub(super) fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
-        let id = hashed(self.repo.object_hash(), kind, data)?;
+        let id = hashed(self.repository.repo().object_hash(), kind, data)?;
         self.add_as(id, kind, data)?;
         Ok(id)
     }
@@ -188,7 +190,12 @@ impl<'repo> Batch<'repo> {
     /// # Errors
     /// Only if compression fails.
     pub(super) fn add_as(&mut self, id: ObjectId, kind: Kind, data: &[u8]) -> Result<()> {
-        if self.known.insert(id) && !(self.present.exists(&id) && self.freshen(&id)) {
+        if !self.known.insert(id) {
+            return Ok(());
+        }
+        // It is read again as soon as it is recorded.
+        self.repository.expect(id, kind, data);
+        if !(self.present.exists(&id) && self.freshen(&id)) {
             let packed = self.deflate(kind, data)?;
             self.waiting.push((id, packed));
         }
@@ -198,10 +205,10 @@ impl<'repo> Batch<'repo> {
     /// Makes an object that is there young; `false` where it has to be written again for that,
     /// because it waits in a cruft pack to be pruned.
     fn freshen(&mut self, id: &ObjectId) -> bool {
-        if touch(&loose_path(self.repo, id)) {
+        if touch(&loose_path(&self.directory, id)) {
             return true;
         }
-        let hash = self.repo.object_hash();
+        let hash = self.repository.repo().object_hash();
         self.unnamed.get_or_insert_with(|| Unnamed::find(&self.directory, hash)).freshen(id)
     }
 
@@ -298,7 +305,7 @@ impl<'repo> Batch<'repo> {
 
     /// Returns the directory it is in.
     fn give_name(&self, temporary: &Path, id: &ObjectId) -> Result<PathBuf> {
-        let path = loose_path(self.repo, id);
+        let path = loose_path(&self.directory, id);
         let directory = path.parent().unwrap_or(&self.directory).to_owned();
         rename(temporary, &path, &directory, || ())?;
         Ok(directory)

@@ -31,7 +31,7 @@ pub(super) fn make(
     view: &View<'_>,
     now: DateTime<Utc>,
 ) -> Result<ObjectId> {
-    let mut batch = Batch::new(&store.repository().repo());
+    let mut batch = Batch::new(store.repository());
     let head = store.repository().checkout().ok().and_then(|head| head.commit);
     let base = match on_lower(store, proposal, head, view, now) {
         Some(base) => base,
@@ -75,7 +75,7 @@ pub(super) fn moved(store: &Store, proposal: &Proposal, found: ObjectId) -> Opti
         let heads = [above, above.and_then(|above| parent(above).flatten())];
         Some(heads.into_iter().any(|head| {
             // Not written: where they are as they should be, they are there.
-            let mut composed = Batch::new(store.repository().repo());
+            let mut composed = Batch::new(store.repository());
             base(store, proposal, head, &mut composed)
                 .ok()
                 .filter(|base| base.0 == above)

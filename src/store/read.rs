@@ -11,7 +11,7 @@ use crate::error::codes::SIZE_LIMIT;
 use crate::error::{Error, Result};
 use crate::proposal::state::Revision;
 use crate::proposal::{ChangeRecord, Entry};
-use crate::repository::{MOST, header};
+use crate::repository::MOST;
 
 impl Store {
     /// The content an entry names, which is a file that a proposal may have.
@@ -91,7 +91,7 @@ impl Store {
     /// The size in bytes of the content of `entry`, which is not loaded for that; `None` where it is not here.
     pub fn size(&self, entry: &Entry) -> Option<u64> {
         let id = ObjectId::from_hex(entry.id.as_bytes()).ok()?;
-        header(self.repository().repo(), id).ok().map(|(_, size)| size)
+        self.repository().header(id).ok().map(|(_, size)| size)
     }
 
     /// `changeset`, which `changes` record, as a git patch: the ids in it are those of the records.

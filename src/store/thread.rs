@@ -20,7 +20,6 @@ use crate::proposal::statement::{ends_sha256, parse_ends};
 use crate::proposal::{
     Data, Event, History, Manifest, Papers, ProposalId, Stamped, Statement, codes as proposal_codes,
 };
-use crate::repository::header;
 
 /// Most events, and bytes of their commits, that a ref leads to.
 const MOST: (usize, u64) = (1_000, 16 << 20);
@@ -208,34 +207,36 @@ impl Thread {
     }
 }
 
-/// The refs of all threads at one moment.
+/// The refs of all threads at one moment, by what they are of.
+#[derive(Default)]
 struct All {
-    tips: BTreeMap<ObjectId, Vec<Tip>>,
-    tombstones: BTreeMap<ObjectId, Vec<Tip>>,
+    threads: BTreeMap<ObjectId, Vec<Ref>>,
+    tombstones: BTreeMap<ObjectId, Vec<Ref>>,
+    chunks: Vec<(String, Name)>,
 }
 
-/// The threads of a store. Refs are read when somebody asks for them, and stay as they were found; those of
-/// one thread are read alone as long as nobody asks for all.
+/// A ref, whose file is read when somebody asks for it.
+#[derive(Clone)]
+struct Ref {
+    name: String,
+    origin: Origin,
+    /// Where it is known to point: it is packed.
+    target: Option<ObjectId>,
+}
+
+/// The threads of a store. The names of their refs are read at once when somebody asks for one, and stay as
+/// they were found; so do their targets, which are read thread by thread.
 pub struct Threads<'s> {
     store: &'s Store,
-    remotes: Vec<String>,
-    directories: OnceCell<Vec<String>>,
     all: OnceCell<All>,
-    one: RefCell<HashMap<ObjectId, Rc<[Tip]>>>,
+    read: RefCell<HashMap<ObjectId, Rc<[Tip]>>>,
     ledger: OnceCell<Ledger>,
 }
 
 impl<'s> Threads<'s> {
     /// Those of `store`, of which nothing is read yet.
     pub fn new(store: &'s Store) -> Self {
-        Self {
-            store,
-            remotes: space::remotes(store.repository().repo()),
-            directories: OnceCell::new(),
-            all: OnceCell::new(),
-            one: RefCell::default(),
-            ledger: OnceCell::new(),
-        }
+        Self { store, all: OnceCell::new(), read: RefCell::default(), ledger: OnceCell::new() }
     }
 
     /// The threads that have a ref, less those that this clone has purged.
@@ -244,7 +245,7 @@ impl<'s> Threads<'s> {
     /// `thread_damaged` if refs cannot be read.
     pub fn ids(&self) -> Result<BTreeSet<ObjectId>> {
         let all = self.all()?;
-        Ok(all.tips.keys().filter(|id| !is_purged(&all.tombstones, id)).copied().collect())
+        Ok(all.threads.keys().filter(|id| !all.is_purged(id)).copied().collect())
     }
 
     /// The threads, open and closed, whose ids begin with `prefix` (hex), less those that this clone has
@@ -259,42 +260,12 @@ impl<'s> Threads<'s> {
             ObjectId::from_hex(filled.collect::<String>().as_bytes())
         };
         let (Ok(low), Ok(high)) = (end('0'), end('f')) else { return Ok(BTreeSet::new()) };
-        let mut found: BTreeSet<ObjectId> = match self.all.get() {
-            Some(all) => all.tips.range(low..=high).map(|(id, _)| *id).collect(),
-            None => self.named(prefix)?,
-        };
+        let all = self.all()?;
+        let mut found: BTreeSet<ObjectId> =
+            all.threads.range(low..=high).map(|(id, _)| *id).collect();
         found.extend(self.ledger()?.between(&low, &high));
-        let mut kept = BTreeSet::new();
-        for id in found {
-            if !self.is_gone(&id)? {
-                kept.insert(id);
-            }
-        }
-        Ok(kept)
-    }
-
-    /// The threads that have a ref and whose ids begin with `prefix`, by the names of refs alone.
-    fn named(&self, prefix: &str) -> Result<BTreeSet<ObjectId>> {
-        let repository = self.store.repository();
-        let mut names = BTreeSet::new();
-        let own = Space::ALL.map(|space| space.directory().to_owned());
-        for directory in own.iter().chain(self.directories()) {
-            let inside = refs::names(repository, directory, false).into_iter();
-            let inside = inside.filter(|name| name.starts_with(prefix));
-            names.extend(inside.map(|name| format!("{directory}{name}")));
-        }
-        let begins = |name: &str| name.rsplit('/').next().is_some_and(|id| id.starts_with(prefix));
-        let own = own.iter().map(|directory| format!("{directory}{prefix}"));
-        for above in own.chain([refs::REMOTES.to_owned(), refs::KEPT.to_owned()]) {
-            refs::each_packed(repository, &above, |name, _| {
-                if begins(name) {
-                    names.insert(name.to_owned());
-                }
-            })?;
-        }
-        let hash = repository.repo().object_hash();
-        let names = names.iter().filter_map(|name| Name::parse(name, &self.remotes, hash));
-        Ok(names.filter(|name| name.role == Role::Thread).map(|name| name.id).collect())
+        found.retain(|id| !all.is_purged(id));
+        Ok(found)
     }
 
     /// The tips of the thread `id`, with those of the ledger; none where there is no such thread, or this clone
@@ -308,7 +279,6 @@ impl<'s> Threads<'s> {
 
     /// As [`Threads::tips`], purged or not, and a chunk of this clone that may have more and cannot be read.
     pub(super) fn found(&self, id: &ObjectId) -> Result<(Vec<Tip>, Option<SetAside>)> {
-        // Refs before the ledger: a thread is in a chunk before its ref goes.
         let mut tips = self.refs_of(id)?.to_vec();
         let (closed, failed) = self.ledger()?.tips(id);
         tips.extend(closed);
@@ -338,15 +308,16 @@ impl<'s> Threads<'s> {
     /// # Errors
     /// As [`Threads::ids`].
     pub fn is_gone(&self, id: &ObjectId) -> Result<bool> {
-        if let Some(all) = self.all.get() {
-            return Ok(is_purged(&all.tombstones, id));
-        }
-        for space in Space::ALL {
-            if refs::target(self.store.repository(), &space.tombstone(id))?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        Ok(self.all()?.is_purged(id))
+    }
+
+    /// The threads that this clone has purged.
+    ///
+    /// # Errors
+    /// As [`Threads::ids`].
+    pub fn purged(&self) -> Result<impl Iterator<Item = &ObjectId>> {
+        let all = self.all()?;
+        Ok(all.tombstones.keys().filter(|id| all.is_purged(id)))
     }
 
     /// The tombstones of this clone and of others, with the thread that each is of.
@@ -355,7 +326,9 @@ impl<'s> Threads<'s> {
     /// As [`Threads::ids`].
     pub fn tombstones(&self) -> Result<Vec<(ObjectId, Tip)>> {
         let all = self.all()?.tombstones.iter();
-        Ok(all.flat_map(|(id, tips)| tips.iter().map(|tip| (*id, tip.clone()))).collect())
+        Ok(all
+            .flat_map(|(id, refs)| refs.iter().filter_map(|it| Some((*id, self.tip(it)?))))
+            .collect())
     }
 
     /// The chunks of this clone and of others.
@@ -363,113 +336,89 @@ impl<'s> Threads<'s> {
     /// # Errors
     /// As [`Threads::ids`].
     pub fn ledger(&self) -> Result<&Ledger> {
-        if let Some(ledger) = self.ledger.get() {
-            return Ok(ledger);
-        }
-        let ledger = Ledger::open(self.store, &self.remotes, self.directories())?;
-        Ok(self.ledger.get_or_init(|| ledger))
+        let chunks = &self.all()?.chunks;
+        Ok(self.ledger.get_or_init(|| Ledger::new(self.store, chunks.iter().cloned())))
     }
 
     /// Whether all refs that were read are where they were.
     pub fn is_current(&self) -> bool {
+        let Some(then) = self.all.get() else { return true };
         let now = Threads::new(self.store);
-        let is_same = |id: &ObjectId, tips: &[Tip]| now.refs_of(id).is_ok_and(|now| *now == *tips);
-        match self.all.get() {
-            Some(all) => now
-                .all()
-                .is_ok_and(|found| found.tips == all.tips && found.tombstones == all.tombstones),
-            None => self.one.borrow().iter().all(|(id, tips)| is_same(id, tips)),
-        }
+        now.all().is_ok_and(|now| now.names().eq(then.names()))
+            && self
+                .read
+                .borrow()
+                .iter()
+                .all(|(id, tips)| now.refs_of(id).is_ok_and(|now| *now == **tips))
     }
 
-    /// The directories of other clones, each with a slash at its end, that have loose refs.
-    fn directories(&self) -> &[String] {
-        self.directories.get_or_init(|| {
-            let mut found = Vec::new();
-            let mut waiting = vec![(refs::REMOTES.to_owned(), 0), (refs::KEPT.to_owned(), 0)];
-            while let Some((above, depth)) = waiting.pop() {
-                for name in refs::names(self.store.repository(), &above, true) {
-                    let path = format!("{above}{name}");
-                    let remote = path.split('/').skip(3).collect::<Vec<_>>().join("/");
-                    let clone = name.split('.').next().unwrap_or_default();
-                    if refs::is_clone_id(clone) && !self.remotes.contains(&remote) {
-                        found.push(path + "/");
-                    } else if depth < 8 {
-                        waiting.push((path + "/", depth + 1));
-                    }
-                }
-            }
-            found
-        })
+    /// Goes on with this clone's ref of the thread `id` at `tip`, where the caller has moved it.
+    pub(super) fn moved(&mut self, id: ObjectId, space: Space, tip: ObjectId) {
+        self.read.get_mut().remove(&id);
+        let Some(all) = self.all.get_mut() else { return };
+        let name = space.name(&id);
+        let origin = if space == Space::Private { Origin::Private } else { Origin::Shared };
+        let refs = all.threads.entry(id).or_default();
+        refs.retain(|it| it.name != name);
+        refs.push(Ref { name, origin, target: Some(tip) });
+        refs.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     }
 
-    /// The ref `name`, if it is one of a thread or a tombstone; null where it cannot be read.
-    fn tip(&self, name: &str, target: refs::Target) -> Option<(Role, ObjectId, Tip)> {
-        let hash = self.store.repository().repo().object_hash();
-        let Name { origin, role, id } = Name::parse(name, &self.remotes, hash)?;
-        let tip = target.unwrap_or(Some(ObjectId::null(hash)))?;
-        let space = if origin == Origin::Private { Space::Private } else { Space::Shared };
-        let source = match origin {
+    /// Where a ref is; null where it cannot be read, `None` where it is a symbolic one.
+    fn tip(&self, of: &Ref) -> Option<Tip> {
+        let repository = self.store.repository();
+        let null = || ObjectId::null(repository.repo().object_hash());
+        let read = || refs::target(repository, &of.name).unwrap_or_else(|_| Some(null()));
+        let id = of.target.or_else(read)?;
+        let space = if of.origin == Origin::Private { Space::Private } else { Space::Shared };
+        let source = match &of.origin {
             Origin::Shared | Origin::Private => Source::Own,
-            Origin::Fetched { remote, clone } => Source::Fetched { remote, clone },
+            Origin::Fetched { remote, clone } => {
+                Source::Fetched { remote: remote.clone(), clone: clone.clone() }
+            }
             Origin::Kept => Source::Kept,
         };
-        Some((role, id, Tip { name: name.to_owned(), id: tip, source, space }))
+        Some(Tip { name: of.name.clone(), id, source, space })
     }
 
-    /// All refs, less those of chunks.
+    /// The names of all refs. A thread is in a chunk before its ref goes, so that packed refs are looked at
+    /// before anything else, too.
     fn all(&self) -> Result<&All> {
         if let Some(all) = self.all.get() {
             return Ok(all);
         }
-        let closed = format!("/{}/", refs::CLOSED);
+        let repository = self.store.repository();
         let others = [refs::PENDING, refs::SESSION, refs::BEFORE, refs::BROKEN];
-        let enter = |name: &str| !name.ends_with(&closed) && !others.contains(&name);
-        let mut all = All { tips: BTreeMap::new(), tombstones: BTreeMap::new() };
-        for (name, target) in refs::below(self.store.repository(), refs::ROOT, &enter)? {
-            if let Some((role, id, tip)) = self.tip(&name, target) {
-                let of = if role == Role::Thread { &mut all.tips } else { &mut all.tombstones };
-                of.entry(id).or_default().push(tip);
-            }
+        let mut found = BTreeMap::new();
+        refs::each_packed(repository, refs::ROOT, |name, id| {
+            found.insert(name.to_owned(), Some(id));
+        })?;
+        found.extend(refs::below(repository, refs::ROOT, &|name| !others.contains(&name))?);
+        let (remotes, hash) = (space::remotes(repository.repo()), repository.repo().object_hash());
+        let mut all = All::default();
+        for (name, target) in found {
+            let Some(parsed) = Name::parse(&name, &remotes, hash) else { continue };
+            let of = match parsed.role {
+                Role::Thread => &mut all.threads,
+                Role::Tombstone => &mut all.tombstones,
+                Role::Chunk => {
+                    all.chunks.push((name, parsed));
+                    continue;
+                }
+            };
+            of.entry(parsed.id).or_default().push(Ref { name, origin: parsed.origin, target });
         }
         Ok(self.all.get_or_init(|| all))
     }
 
     /// The refs of the thread `id`, in the order of their names.
     fn refs_of(&self, id: &ObjectId) -> Result<Rc<[Tip]>> {
-        if let Some(tips) = self.one.borrow().get(id) {
+        if let Some(tips) = self.read.borrow().get(id) {
             return Ok(tips.clone());
         }
-        if let Some(all) = self.all.get() {
-            return Ok(all.tips.get(id).cloned().unwrap_or_default().into());
-        }
-        let mut found = BTreeMap::new();
-        let own = Space::ALL.map(|space| space.directory().to_owned());
-        for directory in own.iter().chain(self.directories()) {
-            let name = format!("{directory}{id}");
-            match refs::loose_target(self.store.repository(), &name) {
-                Ok(None) => {}
-                target => _ = found.insert(name, target),
-            }
-        }
-        let mut packed = |name: &str, tip| {
-            found.entry(name.to_owned()).or_insert(Ok(Some(tip)));
-        };
-        for directory in own {
-            refs::each_packed(self.store.repository(), &format!("{directory}{id}"), &mut packed)?;
-        }
-        let end = format!("/{id}");
-        for prefix in [refs::REMOTES, refs::KEPT] {
-            refs::each_packed(self.store.repository(), prefix, |name, tip| {
-                if name.ends_with(&end) {
-                    packed(name, tip);
-                }
-            })?;
-        }
-        let tips = found.into_iter().filter_map(|(name, target)| self.tip(&name, target));
-        let tips = tips.filter(|(role, of, _)| *role == Role::Thread && of == id);
-        let tips: Rc<[Tip]> = tips.map(|(_, _, tip)| tip).collect();
-        self.one.borrow_mut().insert(*id, tips.clone());
+        let refs = self.all()?.threads.get(id).into_iter().flatten();
+        let tips: Rc<[Tip]> = refs.filter_map(|it| self.tip(it)).collect();
+        self.read.borrow_mut().insert(*id, tips.clone());
         Ok(tips)
     }
 
@@ -517,8 +466,17 @@ impl<'s> Threads<'s> {
     }
 }
 
-fn is_purged(tombstones: &BTreeMap<ObjectId, Vec<Tip>>, id: &ObjectId) -> bool {
-    tombstones.get(id).is_some_and(|tips| tips.iter().any(Tip::is_own))
+impl All {
+    /// Whether this clone has a tombstone of the thread `id`.
+    fn is_purged(&self, id: &ObjectId) -> bool {
+        let mut tombstones = self.tombstones.get(id).into_iter().flatten();
+        tombstones.any(|it| matches!(it.origin, Origin::Shared | Origin::Private))
+    }
+
+    fn names(&self) -> impl Iterator<Item = &String> {
+        let refs = self.threads.values().chain(self.tombstones.values()).flatten();
+        refs.map(|it| &it.name).chain(self.chunks.iter().map(|(name, _)| name))
+    }
 }
 
 fn space_of(tips: &[Tip]) -> Space {
@@ -533,7 +491,7 @@ fn space_of(tips: &[Tip]) -> Space {
 pub(super) fn blobs_of(store: &Store, event: &ObjectId) -> Result<BTreeSet<ObjectId>> {
     let repo = store.repository().repo();
     let read = || -> Result<BTreeSet<ObjectId>, Unread> {
-        let data = objects::read(repo, *event, Kind::Commit, MOST_BYTES)?;
+        let data = objects::read(store.repository(), *event, Kind::Commit, MOST_BYTES)?;
         let header = Header::parse(&data, repo.object_hash(), MOST_PARENTS);
         let mut waiting = vec![header.ok_or_else(|| not_an_event(event, "malformed"))?.tree];
         let (mut trees, mut blobs, mut bytes) = (HashSet::new(), BTreeSet::new(), 0);
@@ -544,7 +502,7 @@ pub(super) fn blobs_of(store: &Store, event: &ObjectId) -> Result<BTreeSet<Objec
             if !repo.objects.exists(&tree) {
                 store.ask([tree].into());
             }
-            let data = objects::read(repo, tree, Kind::Tree, MOST_LISTED)?;
+            let data = objects::read(store.repository(), tree, Kind::Tree, MOST_LISTED)?;
             bytes += data.len() as u64;
             for entry in gix::objs::TreeRefIter::from_bytes(&data, repo.object_hash()).flatten() {
                 match entry.mode.is_tree() {
@@ -564,7 +522,7 @@ pub(super) fn first_of(store: &Store, commit: ObjectId) -> Option<ObjectId> {
     let repo = store.repository().repo();
     let mut at = commit;
     for _ in 0..MOST.0 {
-        let data = objects::read(repo, at, Kind::Commit, MOST_BYTES).ok()?;
+        let data = objects::read(store.repository(), at, Kind::Commit, MOST_BYTES).ok()?;
         let header = Header::parse(&data, repo.object_hash(), MOST_PARENTS)?;
         header.values("aye-event").filter(|events| events.len() == 1)?;
         match header.parents.first() {
@@ -763,7 +721,7 @@ impl<'s> Reading<'s> {
             return Err(None);
         }
         let repo = self.store.repository().repo();
-        let data = objects::read(repo, id, Kind::Commit, MOST_BYTES)?;
+        let data = objects::read(self.store.repository(), id, Kind::Commit, MOST_BYTES)?;
         let values = data.iter().filter(|byte| b",:[{".contains(byte)).count() as u64;
         let weight = data.len() as u64 + PER_VALUE * values;
         if weight > most {
@@ -834,7 +792,7 @@ impl<'s> Reading<'s> {
     /// The entries at the top of the tree of an event.
     fn entries(&self, tree: ObjectId) -> Result<HashMap<String, ObjectId>, Unread> {
         let repo = self.store.repository().repo();
-        let data = objects::read(repo, tree, Kind::Tree, MOST_BYTES)?;
+        let data = objects::read(self.store.repository(), tree, Kind::Tree, MOST_BYTES)?;
         let entries = gix::objs::TreeRefIter::from_bytes(&data, repo.object_hash()).flatten();
         Ok(entries.map(|entry| (entry.filename.to_string(), entry.oid.to_owned())).collect())
     }
@@ -876,20 +834,20 @@ impl<'s> Reading<'s> {
         let entries = self.entries(node.tree)?;
         let commit = stamped.id.clone();
         let not = |why: &str| Unread::Bad(format!("commit {commit} is not an event: {why}"));
-        let repo = self.store.repository().repo();
+        let repository = self.store.repository();
         let (mut listed, mut added) = (0, 0);
         let mut blob = |name: &str, id: Option<&str>, longest| -> Result<Vec<u8>, Option<Unread>> {
             let id = id.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
             let found = entries.get(name).filter(|found| id.is_none_or(|id| id == **found));
             let found = found.ok_or_else(|| not(&format!("its tree has no such {name}")))?;
             // The size is looked up before anything is inflated.
-            let size = header(repo, *found).map_or(0, |(_, size)| size);
+            let size = repository.header(*found).map_or(0, |(_, size)| size);
             added += size * PER_BYTE;
             if added > most {
                 return Err(None);
             }
             listed += size;
-            Ok(objects::read(repo, *found, Kind::Blob, longest)?)
+            Ok(objects::read(repository, *found, Kind::Blob, longest)?)
         };
         if let Some(list) = stamped.event.list().cloned() {
             let name =

@@ -8,7 +8,7 @@ use gix::ObjectId;
 
 use super::memo::{self, Row};
 use super::purge::PurgeRecord;
-use super::thread::{Source, Thread, Threads};
+use super::thread::{Thread, Threads};
 use super::trouble::Trouble;
 use super::{Space, Store};
 use crate::changeset::RepoPath;
@@ -78,25 +78,24 @@ impl<'s> View<'s> {
         super::refs::stamp(self.store.repository())
     }
 
-    /// The view after this clone has moved its refs of the threads `moved`. No other thread is looked at again.
-    pub(super) fn after(&self, moved: &[ObjectId]) -> Result<Self> {
-        let next = self.store.view()?;
-        let kept = self.read.borrow();
-        let kept = kept.iter().filter(|(id, _)| !moved.contains(id));
-        next.read.borrow_mut().extend(kept.map(|(id, thread)| (*id, Rc::clone(thread))));
-        if let Some(open) = self.open.get() {
-            let mut rows = open.clone();
-            for id in moved {
-                let before = rows.iter().position(|row| row.thread == id.to_string());
-                let before = before.map(|at| rows.swap_remove(at));
-                rows.push(next.fresh_row(id, before.as_ref())?);
-            }
-            rows.sort_unstable_by(|a, b| a.thread.cmp(&b.thread));
-            let _ = next.open.set(rows);
-            let names = moved.iter().map(|id| (next.name(id), *id));
-            next.known.borrow_mut().extend(names);
+    /// Goes on after this clone has moved its refs of threads to the tips `moved`, under the lock. Nothing else is
+    /// looked at again.
+    pub(super) fn moved(&mut self, moved: &[(ObjectId, Space, ObjectId)]) -> Result<()> {
+        for (id, space, tip) in moved {
+            self.threads.moved(*id, *space, *tip);
+            self.read.get_mut().remove(id);
         }
-        Ok(next)
+        let Some(mut rows) = self.open.take() else { return Ok(()) };
+        for (id, ..) in moved {
+            let before = rows.iter().position(|row| row.thread == id.to_string());
+            let before = before.map(|at| rows.swap_remove(at));
+            rows.push(self.fresh_row(id, before.as_ref())?);
+        }
+        rows.sort_unstable_by(|a, b| a.thread.cmp(&b.thread));
+        let _ = self.open.set(rows);
+        let names: Vec<_> = moved.iter().map(|(id, ..)| (self.name(id), *id)).collect();
+        self.known.get_mut().extend(names);
+        Ok(())
     }
 
     /// The row of the thread `id`, made of its commits.
@@ -151,9 +150,7 @@ impl<'s> View<'s> {
         let mut others = HashSet::new();
         if !bytes.is_empty() {
             others.extend(self.open()?.iter().map(|row| row.thread.clone()));
-            let gone = self.threads.tombstones()?.into_iter();
-            let own = gone.filter(|(_, tip)| tip.source == Source::Own);
-            others.extend(own.map(|(id, _)| id.to_string()));
+            others.extend(self.threads.purged()?.map(ToString::to_string));
         }
         Ok(memo::rows_with(bytes, word).filter(move |row| !others.contains(&row.thread)))
     }

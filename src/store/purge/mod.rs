@@ -98,9 +98,10 @@ pub(super) fn fetched(
 }
 
 fn record(store: &Store, thread: &ObjectId, name: String, tip: ObjectId) -> Result<PurgeRecord> {
-    let repo = store.repository().repo();
+    let repository = store.repository();
+    let repo = repository.repo();
     let failed = |why| SetAside::unread(name.clone(), &why).error(repo);
-    let data = objects::read(repo, tip, Kind::Commit, MOST_BYTES).map_err(failed)?;
+    let data = objects::read(repository, tip, Kind::Commit, MOST_BYTES).map_err(failed)?;
     let header = Header::parse(&data, repo.object_hash(), 0);
     let line = header.and_then(|header| header.values("aye-event")?.first().copied());
     let event = line.and_then(|line| Some((Event::from_line(line, None).ok()?, line)));
@@ -209,7 +210,7 @@ impl Store {
         crate::failpoint!("purge.remembered");
         let durable = self.repository().settings()?.durable;
         let leads = self.leads(&view, subjects, contents)?;
-        let mut batch = Batch::new(self.repository().repo());
+        let mut batch = Batch::new(self.repository());
         let mut moves = Vec::new();
         for target in subjects.targets.iter().filter(|target| target.record.is_none()) {
             let name = view.threads.space(&target.thread)?.tombstone(&target.thread);

@@ -16,8 +16,8 @@ use bstr::ByteSlice;
 use gix::ObjectId;
 
 pub(super) use names::{
-    BEFORE, BROKEN, CLOSED, GONE, KEPT, Name, Origin, PENDING, PRIVATE, REMOTES, ROOT, Role,
-    SESSION, SHARED, is_clone_id,
+    BEFORE, BROKEN, CLOSED, GONE, Name, Origin, PENDING, PRIVATE, REMOTES, ROOT, Role, SESSION,
+    SHARED, is_clone_id,
 };
 pub(super) use write::{Moved, compare_and_swap, delete, remove, set};
 
@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::repository::Repository;
 
 /// Where a ref points to; `None` for a symbolic one.
-pub(super) type Target = io::Result<Option<ObjectId>>;
+type Target = io::Result<Option<ObjectId>>;
 
 /// Calls `found` with name and target of each ref below `prefix`, in name order; symbolic refs are ignored.
 ///
@@ -37,8 +37,9 @@ pub(super) fn each(
     prefix: &str,
     mut found: impl FnMut(String, ObjectId),
 ) -> Result<()> {
-    for (name, target) in below(repository, prefix, &|_| true)? {
-        if let Some(id) = target.map_err(|error| unreadable(&name, &error))? {
+    for (name, packed) in below(repository, prefix, &|_| true)? {
+        let at = packed.map_or_else(|| target(repository, &name), |packed| Ok(Some(packed)))?;
+        if let Some(id) = at {
             found(name, id);
         }
     }
@@ -46,8 +47,8 @@ pub(super) fn each(
 }
 
 /// The refs below `prefix`, less those in directories that `enter` says no to (names with a slash at the
-/// end). Loose ones are read before packed ones: `git pack-refs` beside this packs a ref before it
-/// removes its file.
+/// end): their names, and the targets of those that are packed. Loose ones are looked for before packed ones:
+/// `git pack-refs` beside this packs a ref before it removes its file.
 ///
 /// # Errors
 /// `thread_damaged` if a directory or `packed-refs` cannot be read.
@@ -55,22 +56,20 @@ pub(super) fn below(
     repository: &Repository,
     prefix: &str,
     enter: &dyn Fn(&str) -> bool,
-) -> Result<BTreeMap<String, Target>> {
+) -> Result<BTreeMap<String, Option<ObjectId>>> {
     let mut found = BTreeMap::new();
-    let hash = repository.repo().object_hash();
-    let failed = |error: &dyn std::fmt::Display| unreadable(prefix, error);
-    loose::each(repository.common_dir(), prefix, enter, &mut |name, content| {
+    loose::names(repository.common_dir(), prefix, enter, &mut |name| {
         if gix::validate::reference::name(name.as_str().into()).is_ok() {
-            found.insert(name, content.and_then(|content| parse(content, hash)));
+            found.insert(name, None);
         }
     })
-    .map_err(|error| failed(&error))?;
+    .map_err(|error| unreadable(prefix, &error))?;
     each_packed(repository, prefix, |name, id| {
         let mut above = name.match_indices('/').map(|(end, _)| &name[..=end]);
         if above.any(|above| above.len() > prefix.len() && !enter(above)) {
             return;
         }
-        found.entry(name.to_owned()).or_insert(Ok(Some(id)));
+        found.entry(name.to_owned()).or_insert(Some(id));
     })?;
     Ok(found)
 }
@@ -111,7 +110,7 @@ pub(super) fn names(
 }
 
 /// The loose ref `name`; `Ok(None)` where there is no such file, or a symbolic ref.
-pub(super) fn loose_target(repository: &Repository, name: &str) -> Target {
+fn loose_target(repository: &Repository, name: &str) -> Target {
     match loose::line(&repository.common_dir().join(name)) {
         Err(error) if is_absent(&error) => Ok(None),
         content => content.and_then(|content| parse(&content, repository.repo().object_hash())),

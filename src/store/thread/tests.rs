@@ -36,7 +36,7 @@ impl Scene {
     }
 
     pub(in crate::store) fn add(&self, kind: Kind, data: &[u8]) -> ObjectId {
-        let mut batch = Batch::new(self.store.repository().repo());
+        let mut batch = Batch::new(self.store.repository());
         let id = batch.add(kind, data).unwrap();
         batch.write(crate::flush::Method::No).unwrap();
         id

@@ -126,7 +126,7 @@ impl Store {
     /// # Errors
     /// Those of the file system.
     pub fn keep(&self, files: &[Option<&File>]) -> Result<Vec<Option<Entry>>> {
-        let mut batch = Batch::new(self.repository().repo());
+        let mut batch = Batch::new(self.repository());
         let mut add = |file: &File| blob(&mut batch, file);
         let entries: Result<_> = files.iter().map(|file| file.map(&mut add).transpose()).collect();
         write_out(self, &mut batch)?;
@@ -138,7 +138,7 @@ impl Store {
     /// # Errors
     /// As [`Store::keep`].
     pub fn keep_as<'a>(&self, files: impl Iterator<Item = (&'a Entry, &'a File)>) -> Result<()> {
-        let mut batch = Batch::new(self.repository().repo());
+        let mut batch = Batch::new(self.repository());
         for (entry, file) in files {
             batch.add_as(object_id(&entry.id)?, Kind::Blob, &file.bytes)?;
         }
@@ -190,7 +190,7 @@ impl<'store> Writer<'store> {
             view,
             actor: actor.clone(),
             now,
-            batch: Batch::new(store.repository().repo()),
+            batch: Batch::new(store.repository()),
             added: HashSet::new(),
             chains: BTreeMap::new(),
             made: BTreeSet::new(),
@@ -237,14 +237,8 @@ impl<'store> Writer<'store> {
     pub fn record(&mut self, changeset: &Changeset) -> Result<Vec<ChangeRecord>> {
         let mut records = Vec::with_capacity(changeset.changes().len());
         for change in changeset.changes() {
-            let mut keep = |file: &File| {
-                let entry = self.blob(file)?;
-                // Counted and projected as soon as it is recorded.
-                self.store.repository().expect_blob(&entry.id, &file.bytes);
-                Ok::<_, Error>(entry)
-            };
-            let before = change.before.as_ref().map(&mut keep).transpose()?;
-            let after = change.after.as_ref().map(&mut keep).transpose()?;
+            let before = change.before.as_ref().map(|file| self.blob(file)).transpose()?;
+            let after = change.after.as_ref().map(|file| self.blob(file)).transpose()?;
             records.push(ChangeRecord::new(change, before, after));
         }
         Ok(records)
@@ -493,11 +487,9 @@ impl<'store> Writer<'store> {
                 }
             }
             (chain.own, chain.is_ahead, chain.is_new) = (Some(tip), false, false);
-            moved.push(id);
+            moved.push((id, chain.space, tip));
         }
-        if !moved.is_empty() {
-            self.view = self.view.after(&moved)?;
-        }
+        self.view.moved(&moved)?;
         result
     }
 }
