@@ -175,8 +175,7 @@ fn revised(store: &Store, proposal: &Proposal) -> Option<Revised> {
         return None;
     }
     let own = proposal.revisions.iter().rfind(|revision| proposal.is_own(revision))?;
-    let changes =
-        |revision: &Revision| store.changeset(revision).map(Changeset::into_changes).ok();
+    let changes = |revision: &Revision| store.changeset(revision).map(Changeset::into_changes).ok();
     let diff = changes(own)
         .zip(changes(current))
         .map(|(own, current)| diff::changeset(&interdiff(&own, &current), &Options::default()));

@@ -155,11 +155,8 @@ impl<'s> Desk<'s> {
         let (changes, unfit) =
             opened.map_or((changes, Vec::new()), |open| (open.changes, open.unfit));
         let current = proposal.current();
-        let proposed = if is_planned {
-            Some(self.store.changeset(current)?.into_changes())
-        } else {
-            None
-        };
+        let proposed =
+            if is_planned { Some(self.store.changeset(current)?.into_changes()) } else { None };
         // What is there already is planned too, and shown as it was proposed.
         let proposed = proposed.filter(|proposed| !same(proposed, &changes));
         let answers = answers::read(self.store.repository()).remove(&current.event);
