@@ -121,8 +121,8 @@ fn finding(
         let message = format!("{id} does not fit the present files: {why}");
         (Concern::Conflict, message, format!("settle it: aye review {short}"))
     } else if let Some((by, reason)) = &subject.request {
-        let reason = reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        let message = format!("{by} wants changes to {id}{reason}");
+        let reason = reason.as_deref().map(|reason| format!(": {}", cut(reason)));
+        let message = format!("{} wants changes to {id}{}", cut(by), reason.unwrap_or_default());
         (Concern::ChangesRequested, message, format!("aye revise {short} …"))
     } else if left <= options.soon {
         let message = format!("{id} expires in {}{}", span(left), what(subject));
@@ -130,7 +130,7 @@ fn finding(
     } else if waiting {
         let message = format!(
             "{id} by {} has waited for {}{}{}",
-            subject.proposed_by,
+            cut(&subject.proposed_by),
             span(now - subject.created_at),
             subject.standing.as_ref().map(|on| format!(", {on}")).unwrap_or_default(),
             what(subject)
@@ -151,8 +151,18 @@ fn finding(
 
 fn what(subject: &Subject) -> String {
     match subject.description.as_deref().and_then(|text| text.lines().next()) {
-        Some(line) if !line.trim().is_empty() => format!(": {}", line.trim()),
+        Some(line) if !line.trim().is_empty() => format!(": {}", cut(line.trim())),
         _ => String::new(),
+    }
+}
+
+/// Bytes of a text of somebody else in a finding.
+const MOST_QUOTED: usize = 200;
+
+fn cut(text: &str) -> String {
+    match text.floor_char_boundary(MOST_QUOTED) {
+        end if end < text.len() => format!("{}…", &text[..end]),
+        _ => text.to_owned(),
     }
 }
 

@@ -34,8 +34,9 @@ const DECIDED: &str = "decided";
 /// So many lines beside those that count are left in a file before a reader compacts it.
 const MOST_STALE: usize = 64;
 
-/// Bytes of a text that a list shows.
-const MOST_LISTED: usize = 64 << 10;
+/// Bytes of a text, and of a name, that a list shows.
+const MOST_LISTED: usize = 4 << 10;
+const MOST_NAMED: usize = 256;
 
 /// Approvals of one proposal that a list has: the newest.
 const MOST_APPROVALS: usize = 100;
@@ -275,7 +276,10 @@ impl Summary {
     /// Of a proposal, without what depends on the clock or on other threads.
     fn of(thread: &Thread, proposal: &Proposal) -> Self {
         let current = proposal.current();
-        let approvals = crate::proposal::document::approvals(proposal);
+        let mut approvals = crate::proposal::document::approvals(proposal);
+        for approval in &mut approvals {
+            approval.reason = approval.reason.take().map(|text| capped(&text, MOST_LISTED));
+        }
         let target = current.target.as_ref().and_then(|target| target.name.as_deref());
         let checked =
             proposal.check().filter(|check| check.kind() != crate::proposal::ActorKind::Agent);
@@ -286,12 +290,12 @@ impl Summary {
             prefix: 0,
             subject: proposal.subject,
             status: crate::proposal::Status::Pending,
-            domain: proposal.domain.clone(),
-            task: proposal.related_task_id.clone(),
-            proposed_by: proposal.proposed_by.clone(),
+            domain: proposal.domain.as_deref().map(named),
+            task: proposal.related_task_id.as_deref().map(named),
+            proposed_by: named(&proposal.proposed_by),
             created_at: proposal.created_at,
             expires_at: proposal.expires_at,
-            description: proposal.description.as_deref().map(capped),
+            description: proposal.description.as_deref().map(|text| capped(text, MOST_LISTED)),
             path: current
                 .changes
                 .first()
@@ -308,20 +312,23 @@ impl Summary {
             digest: crate::proposal::event::digest(&current.changes),
             revision: current.event.clone(),
             marked: proposal.mark().map(|mark| mark.verdict.as_str().to_owned()),
-            recorded_by: proposal.actor.name.clone(),
-            author: current.actor.name.clone(),
-            approvals: approvals[approvals.len().saturating_sub(MOST_APPROVALS)..].to_vec(),
+            recorded_by: named(&proposal.actor.name),
+            author: named(&current.actor.name),
+            approvals: approvals.split_off(approvals.len().saturating_sub(MOST_APPROVALS)),
             is_undone: !proposal.undone.is_empty(),
-            target_ref: target.map(capped),
+            target_ref: target.map(|name| capped(name, MOST_LISTED)),
             space: thread.space,
         }
     }
 }
 
 /// The beginning of a text of any length.
-fn capped(text: &str) -> String {
-    let end = text.floor_char_boundary(MOST_LISTED);
-    text[..end].to_owned()
+fn capped(text: &str, most: usize) -> String {
+    text[..text.floor_char_boundary(most)].to_owned()
+}
+
+fn named(name: &str) -> String {
+    capped(name, MOST_NAMED)
 }
 
 /// The rows of the open threads, from the memo as far as it is current. Rows that are not are made again, and

@@ -150,6 +150,8 @@ pub struct Thread {
     parents: Vec<ObjectId>,
     /// Events and bytes behind the parents.
     below: (usize, u64),
+    /// Bytes of memory that it takes, by a guess.
+    pub(super) weight: u64,
 }
 
 impl Thread {
@@ -279,6 +281,17 @@ impl<'s> Threads<'s> {
 
     /// As [`Threads::tips`], purged or not, and a chunk of this clone that may have more and cannot be read.
     pub(super) fn found(&self, id: &ObjectId) -> Result<(Vec<Tip>, Option<SetAside>)> {
+        let own = |it: &&Ref| matches!(it.origin, Origin::Shared | Origin::Private);
+        let named = self.all()?.threads.get(id).into_iter().flatten().filter(own).count();
+        let there = self.refs_of(id)?.iter().filter(|tip| tip.is_own()).count();
+        match there < named {
+            // Another process has closed it since the names were read.
+            true => Threads::new(self.store).listed(id),
+            false => self.listed(id),
+        }
+    }
+
+    fn listed(&self, id: &ObjectId) -> Result<(Vec<Tip>, Option<SetAside>)> {
         let mut tips = self.refs_of(id)?.to_vec();
         let (closed, failed) = self.ledger()?.tips(id);
         tips.extend(closed);
@@ -644,8 +657,8 @@ impl<'s> Reading<'s> {
         let union: HashSet<&ObjectId> = good.iter().flat_map(|walked| &walked.reach).collect();
         let nodes = &mut self.nodes;
         let events = union.into_iter().filter_map(|id| nodes.get_mut(id)?.stamped.take()).collect();
-        let history = History::new(events);
-        Ok(Thread { id: self.id, space, history, tips, own, aside, parents, below })
+        let (history, weight) = (History::new(events), self.weight);
+        Ok(Thread { id: self.id, space, history, tips, own, aside, parents, below, weight })
     }
 
     /// Whether an object that is missing may come later, so that nothing is said of the thread without it.

@@ -1,6 +1,6 @@
 //! The store as it is now: the threads, their memo, and the questions that both answer.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -15,8 +15,8 @@ use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::proposal::{Event, Proposal, ProposalId, Stamped, codes as proposal_codes, fold, id};
 
-/// Threads that a view keeps once they were read. A check of more reads them again.
-const MOST_KEPT: usize = 4_096;
+/// Bytes of threads that a view keeps once they were read. A check of more reads them again.
+const MOST_KEPT: u64 = 16 << 20;
 
 /// Moves of files in a range of commits.
 pub type Moves = Rc<[(RepoPath, RepoPath)]>;
@@ -27,6 +27,8 @@ pub struct View<'s> {
     store: &'s Store,
     pub(super) threads: Threads<'s>,
     read: RefCell<HashMap<ObjectId, Rc<Thread>>>,
+    /// Bytes that those take.
+    weight: Cell<u64>,
     /// The threads of ids that were looked up.
     known: RefCell<BTreeMap<ProposalId, ObjectId>>,
     open: OnceCell<Vec<Row>>,
@@ -54,6 +56,7 @@ impl Store {
             store: self,
             threads: Threads::new(self),
             read: RefCell::default(),
+            weight: Cell::default(),
             known: RefCell::default(),
             open: OnceCell::new(),
             decided: OnceCell::new(),
@@ -220,8 +223,11 @@ impl<'s> View<'s> {
             thread.aside.iter().map(|it| Trouble::of_ref(&thread, it)).collect();
         self.store.notices.add(&aside);
         let mut read = self.read.borrow_mut();
-        if read.len() >= MOST_KEPT {
+        let weight = self.weight.get() + thread.weight;
+        self.weight.set(weight);
+        if weight > MOST_KEPT {
             read.clear();
+            self.weight.set(thread.weight);
         }
         read.insert(*id, Rc::clone(&thread));
         Ok(thread)
