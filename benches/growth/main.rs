@@ -101,7 +101,7 @@ fn main() {
             let shape = Shape { open: *open, decided: *decided };
             let history = History::new(&aye, shape);
             if hostile {
-                flood(history.root());
+                flood(history.root(), &history.pending[0]);
             }
             for entry in ENTRIES.iter().filter(|entry| wanted(entry.name)) {
                 table.add(entry.name, shape, measured(&tools, &aye, &history, entry));
@@ -164,18 +164,44 @@ fn warm(aye: &str, root: &Path) {
 }
 
 /// 1,000 refs of others, each of 100 KB that say nothing.
-fn flood(root: &Path) {
+fn flood(root: &Path, thread: &str) {
     git(root, &["remote", "add", "origin", "../nowhere"]);
-    let text = root.join("flood");
-    for number in 0..1_000 {
-        let line = format!("{number} {}", "x".repeat(100_000));
-        std::fs::write(&text, line).expect("a file");
-        let blob = git(root, &["hash-object", "-w", "flood"]);
+    let text = git(root, &["cat-file", "commit", thread]);
+    let line = text.lines().find_map(|line| line.strip_prefix("aye-event ")).expect("an event");
+    let event: serde_json::Value = serde_json::from_str(line).expect("JSON");
+    let tree = git(root, &["rev-parse", &format!("{thread}^{{tree}}")]);
+    let directory = root.join("flood");
+    std::fs::create_dir(&directory).expect("a directory");
+    let files: Vec<String> = (0..1_000).map(|number| format!("flood/{number}")).collect();
+    for (number, file) in files.iter().enumerate() {
+        let long = format!("{number} {}", "x".repeat(100_000));
+        // A tenth of them speaks of one proposal; each other one is another proposal.
+        let is_comment = number % 10 == 0;
+        let event = if is_comment {
+            let actor = r#"{"email":"m@x","kind":"human","name":"M"}"#;
+            format!(
+                r#"{{"actor":{actor},"clone":"0badc0de0badc0de","data":{{"body":"{long}"}},"kind":"comment","time":"2026-02-01T00:00:00.000Z","v":2}}"#
+            )
+        } else {
+            let mut event = event.clone();
+            event["data"]["description"] = long.into();
+            event.to_string()
+        };
+        let parent = if is_comment { format!("parent {thread}\n") } else { String::new() };
+        let who = "M <m@x> 1767225600 +0000";
+        let head = format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n");
+        let commit = format!("{head}aye-event {event}\n\nflood\n");
+        std::fs::write(root.join(file), commit).expect("a file");
+    }
+    let args = ["hash-object", "-t", "commit", "-w", "--literally"];
+    let args: Vec<&str> = args.into_iter().chain(files.iter().map(String::as_str)).collect();
+    for (number, id) in git(root, &args).lines().enumerate() {
         let directory = root.join(format!(".git/refs/aye/remotes/origin/{number:016x}"));
         std::fs::create_dir_all(&directory).expect("a directory");
-        std::fs::write(directory.join(format!("{number:040x}")), blob + "\n").expect("a ref");
+        let name = if number % 10 == 0 { thread } else { id };
+        std::fs::write(directory.join(name), format!("{id}\n")).expect("a ref");
     }
-    std::fs::remove_file(text).expect("removed");
+    std::fs::remove_dir_all(directory).expect("removed");
 }
 
 fn copy(from: &Path, to: &Path) {
