@@ -520,6 +520,21 @@ mod tests {
     }
 
     #[test]
+    fn thread_is_whole_for_whoever_has_read_the_names_before_it_was_closed() {
+        let scene = Scene::new();
+        let id = scene.propose(1);
+        let name = Space::Shared.name(&id);
+        scene.set(&name, id);
+        // What another clone has seen of it.
+        scene.set(&format!("{}origin/0123456789abcdef/{id}", refs::REMOTES), id);
+        scene.set(&name, scene.reject(id, &[id], &papers()));
+        let threads = Threads::new(&scene.store);
+        assert_eq!(threads.ids().unwrap(), [id].into());
+        assert_eq!(scene.store.close(&[id], None, now()).unwrap(), 1);
+        assert_eq!(threads.read(&id).unwrap().history.events().len(), 2);
+    }
+
+    #[test]
     fn chunk_that_cannot_be_read_stops_only_what_is_found_nowhere_else() {
         let scene = Scene::new();
         let (open, closed) = (scene.propose(1), scene.propose(2));
