@@ -22,7 +22,7 @@ use crate::support::steps::{self, Random};
 use crate::support::{Repo, Run};
 
 /// How many steps a run takes where no time is given.
-const STEPS: usize = 90;
+const STEPS: usize = 110;
 
 /// Most clones that there are at once.
 const MOST: usize = 6;
@@ -588,8 +588,8 @@ impl World {
         *self.counts.entry("states read".into()).or_default() += count;
     }
 
-    /// The threads that not all clones can know alike: purged or private somewhere, or with events that
-    /// the remote has lost and their writer, too.
+    /// The threads that not all clones can know alike: purged, or with events that the remote has lost and their
+    /// writer, too; open ones that are private somewhere.
     fn unlike(&self) -> BTreeSet<String> {
         let there = self.reach(&self.server(), &["refs/aye"]);
         let mut unlike: BTreeSet<String> = self.purged.keys().cloned().collect();
@@ -609,8 +609,8 @@ impl World {
 
     fn compare(&mut self) {
         let unlike = self.unlike();
-        let hidden: BTreeSet<String> = unlike.iter().map(|thread| short(thread)).collect();
-        let mut states = Vec::new();
+        let mut hidden: BTreeSet<String> = unlike.iter().map(|thread| short(thread)).collect();
+        let mut all = Vec::new();
         for at in 0..self.clones.len() {
             let state = |world: &Self| -> BTreeMap<String, Value> {
                 let list = world.list(at).into_iter();
@@ -621,11 +621,15 @@ impl World {
             self.forget(at);
             same(&warm, &state(self), &format!("clone {at}, with a memo and without"));
             self.ask_the_reader(at);
-            let shared =
-                warm.into_iter().filter(|(id, item)| !hidden.contains(id) && !is_private(item));
-            states
-                .push(shared.map(|(id, item)| (id, comparable(item))).collect::<BTreeMap<_, _>>());
+            // Where one has published it, a copy of that one may have closed it in private.
+            hidden.extend(warm.iter().filter(|(_, it)| is_private(it)).map(|(id, _)| id.clone()));
+            all.push(warm);
         }
+        let shared = |state: BTreeMap<String, Value>| -> BTreeMap<String, Value> {
+            let shared = state.into_iter().filter(|(id, _)| !hidden.contains(id));
+            shared.map(|(id, item)| (id, comparable(item))).collect()
+        };
+        let states: Vec<BTreeMap<String, Value>> = all.into_iter().map(shared).collect();
         for (at, state) in states.iter().enumerate().skip(1) {
             same(&states[0], state, &format!("clone 0 and clone {at}"));
         }
