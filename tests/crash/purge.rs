@@ -1,7 +1,7 @@
 //! `aye purge` stopped at every write step: whatever is there is whole, nothing else is lost, and the same
 //! command goes on.
 
-use crate::support::steps::{self, STORE};
+use crate::support::steps::{self, DELETE, STORE};
 use crate::support::{Repo, clones, forger};
 
 const SECRET: &str = "opensesame-4711";
@@ -54,7 +54,7 @@ fn a_purge_stopped_at_every_step_is_finished_by_the_next() {
     assert_eq!(before.len(), 2);
     assert!(reachable(&start).contains(SECRET));
     let purge = ["purge", id.as_str(), "-m", "r", "--yes"];
-    for point in STORE.iter().chain(PURGE).chain(&["store.packed.rename"]) {
+    for point in STORE.iter().chain(PURGE).chain(DELETE) {
         for hit in 0.. {
             let repo = start.copy();
             let run =

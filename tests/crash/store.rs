@@ -2,7 +2,7 @@
 //! The next command finds a readable store, files all old or all new, and nothing lost that had
 //! been acknowledged.
 
-use crate::support::steps::{self, STORE};
+use crate::support::steps::{self, DELETE, STORE};
 use crate::support::{Repo, Run};
 
 /// Every further step at which `apply` writes.
@@ -89,7 +89,7 @@ fn gc_stopped_at_every_step() {
     let all = ["list", "--status", "all", "--json"];
     let before = start.aye(&all).ok().json()["proposals"].clone();
     let gc = ["doctor", "--gc"];
-    for point in STORE.iter().chain(LEDGER).chain(&["store.packed.rename"]) {
+    for point in STORE.iter().chain(LEDGER).chain(DELETE) {
         for hit in 0.. {
             let repo = start.copy();
             if stop(&repo, &gc, "", point, hit).is_none() {
@@ -163,6 +163,48 @@ fn propose_stopped_at_every_step() {
             assert_eq!(files(&repo), before, "{point} {hit}");
             assert_sound(&repo, &format!("{point} {hit}"));
             repo.git(&["fsck", "--strict", "--no-dangling"]);
+        }
+    }
+}
+
+/// What is said of a proposal is recorded or not, and can be said again.
+#[test]
+fn a_word_stopped_at_every_step() {
+    let start = repo();
+    let id = propose(&start);
+    start.git(&["pack-refs", "--all"]);
+    let words: [(&[&str], &str); 4] = [
+        (&["comment", &id, "-m", "why?"], "comment"),
+        (&["comment", &id, "--request-changes", "-m", "no"], "request_changes"),
+        (&["approve", &id, "--yes"], "approve"),
+        (&["reject", &id, "--yes"], "reject"),
+    ];
+    for (args, kind) in words {
+        let more: &[&str] = if kind == "reject" { DELETE } else { &[] };
+        for point in STORE.iter().chain(&["store.memo.written"]).chain(more) {
+            for hit in 0.. {
+                let repo = start.copy();
+                if stop(&repo, args, "", point, hit).is_none() {
+                    assert!(hit > 0, "{point} is never reached by {kind}");
+                    break;
+                }
+                let what = format!("{kind}, {point} {hit}");
+                steps::unlock(&repo.path(".git"));
+                let said = || {
+                    let log = repo.aye(&["log", &id, "--json"]).ok().json();
+                    let events = log["events"].as_array().expect("events").iter();
+                    events.filter(|event| event["kind"] == kind).count()
+                };
+                let is_rejected = said() == 1 && kind == "reject";
+                let status = if is_rejected { "rejected" } else { "pending" };
+                assert_eq!(count(&repo, status), 1, "{what}");
+                if said() == 0 {
+                    repo.aye(args).ok();
+                }
+                assert_eq!(said(), 1, "{what}");
+                assert_sound(&repo, &what);
+                repo.git(&["fsck", "--strict", "--no-dangling"]);
+            }
         }
     }
 }

@@ -549,7 +549,8 @@ impl World {
             let thread: Value = serde_json::from_str(line).expect("JSON");
             let is_unreadable = thread["status"] == "damaged" || thread["status"] == "incomplete";
             assert!(!is_unreadable, "clone {at}: {thread:#}");
-            if thread["kind"] != "propose" || thread["purged"] == true || thread["status"] == "none" {
+            if thread["kind"] != "propose" || thread["purged"] == true || thread["status"] == "none"
+            {
                 continue;
             }
             count += 1;

@@ -8,6 +8,10 @@ pub const STORE: &[&str] = &[
     "store.ref.rename", "store.ref.moved",
 ];
 
+/// Every step at which refs are deleted, some of which are packed.
+pub const DELETE: &[&str] =
+    &["store.refs.locked", "store.packed.rename", "store.ref.remove", "store.refs.removed"];
+
 /// The names of all steps in the source.
 pub fn all() -> Vec<String> {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
