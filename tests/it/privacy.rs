@@ -288,6 +288,23 @@ fn what_stands_on_a_private_direct_patch_is_private() {
     assert!(!objects(&origin).contains("hush"));
 }
 
+/// Neither a direct patch nor its undo sends what a person has written in the same file and not committed.
+#[test]
+fn what_a_direct_patch_was_written_on_is_not_sent() {
+    let Scene { here, origin } = scene();
+    here.write("a.txt", "one\ntwo\nthree\nhush\n");
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n";
+    here.aye_stdin(&["patch"], patch).ok();
+    assert_eq!(spaces(&here), ["p"]);
+    push(&here);
+    let log = here.aye(&["log", "--json"]).ok().json();
+    let id = log["events"][0]["patch_id"].as_str().expect("a patch").to_owned();
+    here.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(here.text("a.txt"), "one\ntwo\nthree\nhush\n");
+    push(&here);
+    assert!(!objects(&origin).contains("hush"));
+}
+
 /// A new file of a private proposal, of which another part was applied.
 #[test]
 fn what_a_decision_leaves_out_of_something_private_is_private() {
