@@ -560,7 +560,12 @@ fn each_entry_as_a_symlink_is_not_followed() {
         scene.link(&format!("aye/{name}"), target);
         let run = repo.aye(&["list"]).ok().says(&id);
         run.notes(&format!("warning[{CODE}]")).notes(&format!("aye/{name} is a symlink"));
-        repo.aye(&["doctor"]).exits(1).says(CODE).says(&format!("aye/{name}"));
+        let doctor = repo.aye(&["doctor"]);
+        match name {
+            // Written anew in the place of the symlink.
+            "open" => assert!(!repo.path(".git/aye/open").is_symlink(), "{doctor}"),
+            _ => _ = doctor.exits(1).says(CODE).says(&format!("aye/{name} ")),
+        }
         scene.untouched();
         let needed = name == "lock";
         let writes = repo.aye(&["propose", "a.txt", "--old", "two", "--new", "zwei"]);

@@ -175,7 +175,10 @@ fn a_copy_that_is_here_follows_what_is_fetched() {
     let id = propose(&ada, "a.txt", "two");
     push(&ada);
     let bob = partial(&server);
+    // A writer does not wait for content that a remote has.
     bob.aye(&["comment", &id, "-m", "hello"]).ok();
+    assert!(!bob.exists(&format!(".agent-memory/proposals/{id}")));
+    bob.aye(&["diff", &id]).ok();
     bob.aye(&["comment", &id, "-m", "again"]).ok();
     let copy = format!(".agent-memory/proposals/{id}/proposal.yaml");
     let before = bob.text(&copy);
@@ -211,7 +214,7 @@ fn threads_are_folded_without_a_blob_but_for_manifests() {
     assert_eq!(asks(&bob, &["list"]), 1);
     assert_eq!(row(&bob, &one)["status"], "applied");
     assert_eq!(row(&bob, &two)["status"], "rejected");
-    bob.aye(&["doctor"]).lacks("event_rejected");
+    bob.aye(&["doctor"]).lacks("event_skipped");
     assert_eq!(asks(&bob, &["list"]), 0);
 }
 

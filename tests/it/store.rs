@@ -180,7 +180,8 @@ fn what_a_killed_writer_left_to_do_is_done_by_the_next() {
     let stop = || {
         std::fs::remove_dir_all(repo.path(&directory)).unwrap();
         repo.git(&["update-ref", "-d", &format!("refs/aye/pending/{id}")]);
-        repo.write(".git/aye/lock", format!("{id}\nprop_0000000000\nrubbish \u{1}\n"));
+        let (thread, other) = (thread(&repo, &id), "0".repeat(40));
+        repo.write(".git/aye/lock", format!("{thread}\n{other}\nrubbish \u{1}\n"));
     };
     stop();
     repo.aye(&["propose", "f", "--old", "a", "--new", "z"]).ok();

@@ -73,7 +73,7 @@ impl Forged {
         let mut forged = Self::read(repo, like).by("mallory", "agent");
         forged.tree.clear();
         let data = json!({"changes": changes, "description": why, "proposed_by": "mallory"});
-        forged.data(data).content(repo, "after", &[(path, content)])
+        forged.data(data).content(repo, "after", path, content)
     }
 
     /// In the name of somebody else, in the event and in the statement, from [`CLONE`].
@@ -159,13 +159,14 @@ impl Forged {
         self
     }
 
-    /// With files below the directory `name` of the tree; their names have no slash.
+    /// With one file below the directory `name` of the tree.
     #[must_use]
-    pub fn content(self, repo: &Repo, name: &str, files: &[(&str, &str)]) -> Self {
-        let line =
-            |(path, text): &(&str, &str)| format!("100644 blob {}\t{path}\n", blob(repo, text));
-        let entries: String = files.iter().map(line).collect();
-        self.entry(name, &format!("040000 tree {}", tree(repo, &entries)))
+    pub fn content(self, repo: &Repo, name: &str, path: &str, text: &str) -> Self {
+        let file = ("100644 blob".to_owned(), blob(repo, text));
+        let (kind, id) = path.rsplit('/').fold(file, |(kind, id), part| {
+            ("040000 tree".to_owned(), tree(repo, &format!("{kind} {id}\t{part}\n")))
+        });
+        self.entry(name, &format!("{kind} {id}"))
     }
 
     /// The lines of the two headers.

@@ -31,6 +31,7 @@ fn revision(scene: &Scene, first: &Forged, number: usize) -> (String, Forged) {
 fn a_beginning_of_two_revisions_names_neither() {
     let scene = scene();
     let first = Forged::read(&scene.repo, &scene.thread);
+    let first = first.content(&scene.repo, "after", "a.txt", "EVIL\n");
     // With 300 commits two begin with the same two digits; four digits are asked for in the same way.
     let mut known = std::collections::HashMap::new();
     let (one, two) = (0..)
@@ -46,21 +47,17 @@ fn a_beginning_of_two_revisions_names_neither() {
     if common >= 4 {
         scene.repo.aye(&["diff", &at(&one, common)]).fails("ambiguous_id", 2);
     }
-    for verb in ["apply", "approve", "reject"] {
-        scene.repo.aye(&[verb, &at(&one, 11), "--yes"]).fails("revision_required", 4);
-        scene
-            .repo
-            .aye(&[verb, &at(&one, 4), "--yes"])
-            .status
-            .ne(&0)
-            .then_some(())
-            .expect("refused");
-    }
-    scene.is("pending");
-    assert_eq!(scene.repo.text("a.txt"), "one\ntwo\nthree\n");
     // Which of the two counts last is known to everybody; the other one is not what is decided.
     let now = show(&scene.repo, &scene.id)["revision"].as_str().expect("an id").to_owned();
     let other = if now == one { &two } else { &one };
+    for verb in ["apply", "approve", "reject"] {
+        scene.repo.aye(&[verb, &at(&now, 11), "--yes"]).fails("revision_required", 4);
+        for digits in [4, 11] {
+            assert_ne!(scene.repo.aye(&[verb, &at(other, digits), "--yes"]).status, 0);
+        }
+    }
+    scene.is("pending");
+    assert_eq!(scene.repo.text("a.txt"), "one\ntwo\nthree\n");
     scene.repo.aye(&["apply", &at(other, 40), "--yes"]).fails("revised_meanwhile", 5);
     scene.repo.aye(&["apply", &at(&now, 12), "--yes"]).ok();
     assert_eq!(scene.repo.text("a.txt"), "EVIL\n");
@@ -86,10 +83,6 @@ fn a_staging_id_of_two_proposals_names_neither() {
     let genuine = thread(&repo, own);
     let second = |staging: &str| {
         let forged = Forged::propose(&repo, &genuine, ".agent-memory/x.md", "evil\n", "later");
-        let after =
-            forger::tree(&repo, &format!("100644 blob {}\tx.md\n", forger::blob(&repo, "evil\n")));
-        let after = forger::tree(&repo, &format!("040000 tree {after}\t.agent-memory\n"));
-        let forged = forged.entry("after", &format!("040000 tree {after}"));
         fetched_thread(&repo, &forged.data(json!({"memory": {"staging_id": staging}})))
     };
     // Nor does one take the place of a proposal's own id.
@@ -166,16 +159,19 @@ fn replace_refs_and_grafts_change_no_thread() {
     );
 }
 
-/// A hook that moves HEAD while the commit is made.
+/// A hook that moves HEAD while the commit is made does not move the decision to another branch.
 #[test]
-fn a_decision_names_the_branch_that_the_commit_went_to() {
+fn a_decision_names_the_branch_that_it_was_made_on() {
     let scene = scene();
     scene.repo.git(&["branch", "other"]);
     scene.repo.script(".git/hooks/pre-commit", "git symbolic-ref HEAD refs/heads/other");
-    let run = scene.repo.aye(&["apply", &scene.id, "--yes", "--commit"]);
-    let own = Forged::read(&scene.repo, &clones::tip(&scene.repo, &scene.thread));
-    let target = own.statement.map(|statement| statement["target"]["ref"].clone());
-    assert!(run.status != 0 || target == Some(json!("refs/heads/other")), "{run}{target:?}");
+    let run = scene.repo.aye(&["apply", &scene.id, "--yes", "--commit"]).ok();
+    run.notes("is on refs/heads/other");
+    // A note names the commit; the decision was made where it was shown.
+    let note = Forged::read(&scene.repo, &clones::tip(&scene.repo, &scene.thread));
+    assert_eq!(note.event["kind"], "committed");
+    let statement = Forged::read(&scene.repo, &note.parents[0]).statement.expect("a decision");
+    assert_eq!(statement["target"]["ref"], "refs/heads/main");
 }
 
 /// Text in the description cuts nothing off for git, and twins of a name are told apart.
@@ -199,7 +195,7 @@ fn snippets_that_do_not_make_the_shown_content_are_refused() {
         "snippets": [{"old": "three", "new": "EVIL"}]}]);
     let like =
         Forged::propose(&scene.repo, &scene.thread, "a.txt", "one\nTWO\nthree\n", "Harmless");
-    let like = like.content(&scene.repo, "before", &[("a.txt", "one\ntwo\nthree\n")]);
+    let like = like.content(&scene.repo, "before", "a.txt", "one\ntwo\nthree\n");
     let id = fetched_thread(&scene.repo, &like.data(json!({ "changes": changes })));
     for args in [&["diff", &id][..], &["apply", &id, "--yes"]] {
         scene.repo.aye(args).fails("event_contradicts", 6);

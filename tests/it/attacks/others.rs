@@ -229,8 +229,8 @@ fn two_histories_of_one_writer_are_read_together() {
     }
     assert_eq!(show(&scene.repo, &scene.id)["comments"].as_array().map(Vec::len), Some(2));
     let reject = &scene.bob(&[&["reject", &scene.id, "--yes"]])[0];
-    forger::fetched_from(&scene.repo, "1111111111111111", &scene.thread, reject);
     let apply = scene.apply().write(&scene.repo);
+    forger::fetched_from(&scene.repo, "1111111111111111", &scene.thread, reject);
     forger::fetched_from(&scene.repo, "2222222222222222", &scene.thread, &apply);
     let shown = show(&scene.repo, &scene.id);
     assert_eq!((&shown["status"], &shown["contested"]), (&json!("applied"), &json!(true)));
@@ -247,8 +247,8 @@ fn others_do_not_decide_whether_a_range_passes() {
     // Another thread that cannot be read, one with a statement that does not fit, a ref to nothing.
     let other = propose(&scene.repo, "b.txt", "b", "B");
     let other = thread(&scene.repo, &other);
-    forger::fetched(&scene.repo, &other, &"1".repeat(40));
     let apply = scene.apply_to_nothing();
+    forger::fetched(&scene.repo, &other, &"1".repeat(40));
     forger::fetched_from(
         &scene.repo,
         "1111111111111111",
@@ -273,7 +273,7 @@ fn others_do_not_decide_whether_a_range_passes() {
     scene.repo.aye(&["hooks", "install"]).ok();
     scene.repo.git(&["push", "-q", "origin", "HEAD:refs/heads/main"]);
     // Settled by name, in every clone.
-    scene.repo.aye(&["apply", &scene.id, "--yes"]).ok();
+    scene.repo.aye(&["undo", &scene.id, "--rejection", "--yes"]).ok();
     let shown = show(&scene.repo, &scene.id);
     assert_eq!((&shown["status"], &shown["contested"]), (&json!("applied"), &json!(false)));
 }

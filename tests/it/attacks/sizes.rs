@@ -57,7 +57,8 @@ fn large_content_is_shown_on_demand() {
     let many = of_changes(&scene, "Many", &many, &blob(&half));
     for id in [&one, &many] {
         let shown = limited(&scene.repo, MEMORY, &["show", id]).ok();
-        assert!(shown.out().len() < 1 << 20);
+        // As much as a proposal may have; files that are larger are named.
+        assert!(shown.out().len() < 1 << 26 && !shown.out().contains("big.txt b/big.txt"));
         limited(&scene.repo, MEMORY, &["show", id, "--json"]).ok();
         limited(&scene.repo, MEMORY, &["diff", id]).fails("size_limit_exceeded", 6);
         limited(&scene.repo, MEMORY, &["apply", id, "--yes"]).fails("size_limit_exceeded", 6);
@@ -132,21 +133,28 @@ fn nothing_of_any_size_is_read_for_an_event() {
     let id = of_changes(&scene, "Huge", changes.as_array().expect("a list"), &huge);
     limited(&scene.repo, MEMORY, &["show", &id]).ok();
     limited(&scene.repo, MEMORY, &["diff", &id]).fails("size_limit_exceeded", 6);
-    let most = most_memory(&scene.repo, &["list"]);
+    let (most, _) = cost(&scene.repo, &["list"]);
     assert!(most < 256 << 10, "{most} KiB");
     everything_works(&scene);
     scene.is("pending");
 }
 
-/// The most memory that a command has used, in KiB; 0 where nothing here says so.
-fn most_memory(repo: &Repo, args: &[&str]) -> u64 {
+/// The most memory that a command has used, in KiB, and its seconds of processor time; 0 where nothing here
+/// says so.
+fn cost(repo: &Repo, args: &[&str]) -> (u64, f64) {
     let time = "/usr/bin/time";
     if !cfg!(target_os = "linux") || !std::path::Path::new(time).exists() {
-        return 0;
+        return (0, 0.0);
     }
-    let run =
-        repo.program(time).args(&["-f", "%M"]).args(&[crate::support::tested()]).args(args).run();
-    run.err().lines().last().and_then(|line| line.parse().ok()).unwrap_or_else(|| panic!("{run}"))
+    let run = repo.program(time).args(&["-f", "%M %U %S"]).args(&[crate::support::tested()]);
+    let run = run.args(args).run();
+    let err = run.err();
+    let mut numbers = err.lines().last().unwrap_or_default().split(' ');
+    let mut number = || numbers.next().and_then(|text| text.parse::<f64>().ok());
+    let (Some(most), Some(user), Some(system)) = (number(), number(), number()) else {
+        panic!("{run}");
+    };
+    (most as u64, user + system)
 }
 
 /// A chain of comments on `parent`, by one run of `git fast-import` for their objects' sake alone; the tip.
@@ -216,20 +224,21 @@ fn too_many_refs_of_a_thread_are_named() {
     }
     assert!(finds(&scene.repo, "too_many_refs"));
     assert_eq!(show(&scene.repo, &scene.id)["comments"].as_array().map(Vec::len), Some(64));
+    everything_works(&scene);
     scene.repo.aye(&["apply", &scene.id, "--yes"]).ok();
     scene.is("applied");
-    let parents = Forged::read(&scene.repo, &clones::tip(&scene.repo, &scene.thread)).parents;
-    assert!(parents.len() <= 16, "{parents:?}");
-    everything_works(&scene);
+    let own = format!("refs/aye/p/{}", scene.thread);
+    for commit in scene.repo.git(&["rev-list", "--first-parent", &own]).lines() {
+        let parents = Forged::read(&scene.repo, commit).parents;
+        assert!(parents.len() <= 16, "{parents:?}");
+    }
 }
 
 /// 100 refs of a MiB each, of as many threads and of one; the bench `growth` has 1,000 and 100 MB.
 #[test]
 fn many_hostile_refs_cost_little_and_stop_nothing() {
     let scene = scene();
-    let plain = Instant::now();
-    limited(&scene.repo, MEMORY, &["list"]).ok();
-    let plain = plain.elapsed();
+    let (_, plain) = cost(&scene.repo, &["list"]);
     let body = "z".repeat((1 << 20) - 4096);
     for number in 0..100 {
         let text = format!("{number} {body}");
@@ -244,15 +253,11 @@ fn many_hostile_refs_cost_little_and_stop_nothing() {
             forger::fetched_from(&scene.repo, &clone, &first, &first);
         }
     }
-    let most = most_memory(&scene.repo, &["list"]);
-    assert!(most < 256 << 10, "{most} KiB");
-    for memo in ["warm", "cold"] {
-        let begin = Instant::now();
-        limited(&scene.repo, MEMORY, &["list"]).ok();
-        let more = begin.elapsed().saturating_sub(plain);
+    for memo in ["cold", "warm"] {
+        let (most, seconds) = cost(&scene.repo, &["list"]);
+        assert!(most < 256 << 10, "{memo}: {most} KiB");
         // Of a program that is not optimised.
-        assert!(more < Duration::from_secs(8), "{memo}: {more:?}");
-        forget(&scene.repo);
+        assert!(seconds < plain + 15.0, "{memo}: {seconds} s, {plain} s");
     }
     everything_works(&scene);
     scene.is("pending");
@@ -265,7 +270,7 @@ fn values_that_cost_more_than_their_bytes_are_limited() {
     for number in 0..4 {
         let values = vec![json!({"": 0}); 100_000];
         let data = json!({"changes": [], "memory": values, "reason": "answer"});
-        let forged = Forged::event("revise", data).on(&[&scene.thread]);
+        let forged = Forged::event("revise", data).by("mallory", "agent").on(&[&scene.thread]);
         let clone = format!("{number:016x}");
         forger::fetched_from(&scene.repo, &clone, &scene.thread, &forged.write(&scene.repo));
     }

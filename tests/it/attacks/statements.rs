@@ -38,9 +38,7 @@ fn a_statement_that_does_not_fit_decides_nothing() {
         json!({"manifest": other["id"]}),
         json!({"actor": {"email": "m@x", "kind": "human", "name": "Mallory"}}),
         json!({"actor": {"email": "b@x", "kind": "agent", "name": "Bob"}}),
-        json!({"evidence": "hook"}),
         json!({"evidence": "a nod"}),
-        json!({"ends": "1".repeat(64)}),
         json!({"reason": "not in the event", "reason_sha256": forger::sha256("not in the event")}),
         json!({"reason_sha256": forger::sha256("absent from the event")}),
         json!({"reason": long}),
@@ -62,6 +60,13 @@ fn a_statement_that_does_not_fit_decides_nothing() {
     ] {
         scene.ignores(&apply.clone().stated(keys.clone()), &keys.to_string());
     }
+    // A list that the tree does not have makes the commit no event.
+    let ends = apply.clone().stated(json!({"ends": "1".repeat(64)}));
+    scene.sets_aside(&ends.write(&scene.repo), "ends that are not there");
+    scene.ignores(
+        &ends.entry("ends", &format!("100644 blob {}", forger::blob(&scene.repo, "x"))),
+        "other ends",
+    );
     for key in apply.statement.as_ref().and_then(Value::as_object).expect("an object").keys() {
         let mut forged = apply.clone();
         let statement = forged.statement.as_mut().and_then(Value::as_object_mut).expect("one");
