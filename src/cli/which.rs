@@ -62,7 +62,7 @@ impl One {
 }
 
 impl Several {
-    /// The proposals that are meant, each once; all of them pending.
+    /// The proposals that are meant, each once; all of them pending or contested.
     ///
     /// # Errors
     /// As [`One::find`]; `not_pending`.
@@ -75,7 +75,7 @@ impl Several {
         let mut proposals: Vec<Proposal> = Vec::new();
         for id in &self.ids {
             let proposal = view.find(id)?;
-            proposal.require_pending(now)?;
+            proposal.require_open(now)?;
             if !proposals.iter().any(|known| known.id == proposal.id) {
                 proposals.push(proposal);
             }

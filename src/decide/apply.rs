@@ -230,7 +230,7 @@ pub(super) fn plan_again(
 ) -> Result<Shown> {
     let view = store.view()?;
     let proposal = super::current(&view, proposal)?;
-    proposal.require_pending(now)?;
+    proposal.require_open(now)?;
     let mut planned = match &request.made {
         Some(made) => shown::show_made(store, &view, &proposal, made, snapshot)?,
         None => shown::show(store, &view, &proposal, request.part.as_ref(), snapshot)?,

@@ -54,6 +54,7 @@ pub fn approve(
     let request = Request::all(Effect::Files);
     let planned = plan_again(store, now, proposal, &request, &worktree.reader(), shown)?;
     let proposal = &planned.proposal;
+    proposal.require_pending(now)?;
     if let Some((from, to)) = planned.followed.iter().flat_map(|f| &f.moves).next() {
         let message = format!("{} has moved to {} since", from.display(), to.display());
         return Err(Error::new(&crate::changeset::codes::CONFLICT, message)

@@ -103,7 +103,7 @@ pub(crate) fn current(view: &View<'_>, shown: &Proposal) -> Result<Proposal> {
     Ok(proposal)
 }
 
-/// Refuses where `shown` is not what this clone has now: still pending, at the same revision, and with nothing
+/// Refuses where `shown` is not what this clone has now: still pending or contested, at the same revision, and with nothing
 /// new in its thread but what was fetched since, which is then no parent of what is written.
 ///
 /// # Errors
@@ -112,12 +112,12 @@ pub(crate) fn still(writer: &mut Writer<'_>, shown: &Proposal, seen: &Seen) -> R
     let proposal = match pinned(writer, shown, seen) {
         Err(changed) => {
             // What was decided meanwhile is said to be.
-            writer.proposal(&shown.id)?.require_pending(writer.now())?;
+            writer.proposal(&shown.id)?.require_open(writer.now())?;
             return Err(changed);
         }
         Ok(proposal) => proposal,
     };
-    proposal.require_pending(writer.now())?;
+    proposal.require_open(writer.now())?;
     proposal.require_revision(&shown.current().event)
 }
 

@@ -75,6 +75,9 @@ pub fn say(
     let seen = Seen::or_now(besides.seen, &view, &proposals)?;
     store.write(authority.actor(), now, |writer| {
         for proposal in &proposals {
+            if !matches!(word, Word::Reject | Word::TakeBack) {
+                proposal.require_pending(now)?;
+            }
             if word == Word::TakeBack {
                 require_rejected(&pinned(writer, proposal, &seen)?)?;
             } else {

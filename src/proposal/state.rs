@@ -507,6 +507,14 @@ impl Proposal {
             .hint(format!("`aye review {}` shows what has changed", self.id)))
     }
 
+    /// Refuses to decide on what is neither pending nor contested.
+    ///
+    /// # Errors
+    /// As [`Proposal::require_pending`].
+    pub fn require_open(&self, now: DateTime<Utc>) -> Result<()> {
+        if self.contested { Ok(()) } else { self.require_pending(now) }
+    }
+
     /// Refuses what only a pending proposal may undergo.
     ///
     /// # Errors
