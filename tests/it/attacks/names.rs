@@ -16,36 +16,40 @@ fn ids_take_four_characters_at_least() {
     assert_eq!(list["proposals"][0]["short_id"].as_str().map(str::len), Some(4));
 }
 
-/// A revision of the proposal, another one for each number.
-fn revision(scene: &Scene, first: &Forged, number: usize) -> (String, Forged) {
+/// Two revisions of the proposal by Mallory whose ids begin with the same five digits.
+fn revisions_that_begin_alike(scene: &Scene) -> [String; 2] {
     let changes = json!([{"path": "a.txt", "before": forger::side(&scene.repo, "one\ntwo\nthree\n"),
         "after": forger::side(&scene.repo, "EVIL\n")}]);
-    let data = json!({"reason": "answer", "changes": changes, "description": number.to_string()});
-    let forged = Forged::event("revise", data).on(&[&scene.thread]);
-    let forged = Forged { tree: first.tree.clone(), ..forged };
-    (forged.write(&scene.repo), forged)
+    let first = Forged::read(&scene.repo, &scene.thread);
+    let first = first.content(&scene.repo, "after", "a.txt", "EVIL\n");
+    let data = json!({"reason": "answer", "changes": changes});
+    let forged = Forged { tree: first.tree, ..Forged::event("revise", data) }.on(&[&scene.thread]);
+    let id = forged.write(&scene.repo);
+    let text = scene.repo.git(&["cat-file", "commit", &id]);
+    // The message is no part of the event; some 1,200 of them are enough.
+    let mut known = std::collections::HashMap::new();
+    let (one, two) = (0..)
+        .find_map(|number: u32| {
+            let text = format!("{text}\n{number}\n");
+            let (hash, kind) = (gix::hash::Kind::Sha1, gix::objs::Kind::Commit);
+            let id = gix::objs::compute_hash(hash, kind, text.as_bytes()).expect("a hash");
+            let other = known.insert(id.to_string()[..5].to_owned(), text.clone())?;
+            Some((other, text))
+        })
+        .expect("two that begin alike");
+    [one, two].map(|text| forger::commit(&scene.repo, text))
 }
 
 /// A few digits of a revision are soon those of another one as well.
 #[test]
 fn a_beginning_of_two_revisions_names_neither() {
     let scene = scene();
-    let first = Forged::read(&scene.repo, &scene.thread);
-    let first = first.content(&scene.repo, "after", "a.txt", "EVIL\n");
-    // With 300 commits two begin with the same two digits; four digits are asked for in the same way.
-    let mut known = std::collections::HashMap::new();
-    let (one, two) = (0..)
-        .find_map(|number| {
-            let (id, _) = revision(&scene, &first, number);
-            known.insert(id[..3].to_owned(), id.clone()).map(|other| (other, id))
-        })
-        .expect("two that begin alike");
+    let [one, two] = revisions_that_begin_alike(&scene);
     forger::fetched_from(&scene.repo, "1111111111111111", &scene.thread, &one);
     forger::fetched_from(&scene.repo, "2222222222222222", &scene.thread, &two);
-    let common = one.bytes().zip(two.bytes()).take_while(|(a, b)| a == b).count();
     let at = |id: &str, digits: usize| format!("{}@{}", scene.id, &id[..digits]);
-    if common >= 4 {
-        scene.repo.aye(&["diff", &at(&one, common)]).fails("ambiguous_id", 2);
+    for args in [&["diff", &at(&one, 5)][..], &["apply", &at(&one, 4), "--yes"]] {
+        scene.repo.aye(args).fails("ambiguous_id", 2);
     }
     // Which of the two counts last is known to everybody; the other one is not what is decided.
     let now = show(&scene.repo, &scene.id)["revision"].as_str().expect("an id").to_owned();
@@ -185,6 +189,25 @@ fn a_scissors_line_hides_no_trailer_from_git() {
     let trailers = repo.git(&["log", "-1", "--format=%(trailers:key=Proposal-Id,valueonly)"]);
     assert_eq!(trailers.trim(), id);
     repo.aye(&LAST).ok();
+}
+
+/// Two names that look the same.
+#[test]
+fn twins_of_a_name_are_told_apart() {
+    let repo = Repo::with(&[("a.txt", "one\n")]);
+    let file = |name: &str| {
+        format!(
+            "diff --git a/{name} b/{name}\nnew file mode 100644\n--- /dev/null\n+++ b/{name}\n@@ -0,0 +1 @@\n+x\n"
+        )
+    };
+    let patch = file("caf\u{e9}") + &file("cafe\u{301}");
+    let run = repo.cmd(&["propose", "--patch", "-", "-q"]).env("AYE_AGENT", "codex").stdin(patch);
+    let id = run.run().ok().id();
+    repo.aye(&["show", &id]).ok().says("collides with");
+    let command = repo.cmd(&["review", &id]).env("TERM", "dumb");
+    let mut review = crate::support::terminal::Terminal::start(command, 60, 120);
+    review.sees("collides with").sees("]?").types("q");
+    assert_eq!(review.ends(), 0);
 }
 
 #[test]
