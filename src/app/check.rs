@@ -32,13 +32,7 @@ pub fn waiting(
     let mut summaries = view.proposals(&pending, now)?;
     let contested = view.contested(now)?;
     summaries.extend(contested.into_iter().filter(|s| kind.is_none_or(|kind| s.subject == kind)));
-    let tree = store
-        .repository()
-        .work_dir()
-        .is_some()
-        .then(|| store.repository().worktree())
-        .transpose()?;
-    let fit = Fit::new(store, tree.as_ref());
+    let fit = Fit::new(store);
     let (mut subjects, mut related) = (Vec::new(), None);
     let mut known = BTreeSet::new();
     for summary in summaries {
@@ -84,7 +78,7 @@ pub fn staged(
     let staged = commits::staged(store.repository())?;
     let touched = staged.keys().map(|path| path.as_slice());
     let mut found = pending.findings(touched, "the staged changes", fail_on)?;
-    let head = commits::head_tree(store.repository());
+    let head = store.repository().head_tree();
     let entry = |path: &RepoPath| match staged.get(path.as_bstr()) {
         Some(entry) => entry.clone(),
         None => commits::entry_at(store.repository(), head, path),

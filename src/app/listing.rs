@@ -233,7 +233,7 @@ impl Marks {
         let pending = summaries.iter().filter(|summary| summary.status == Status::Pending);
         if pending.map(|summary| summary.files.max(1)).sum::<usize>() <= MOST_COMPARED {
             // A list does not ask the remote of a partial clone for contents.
-            let is_here = |proposal: &Proposal| store.has_contents(&proposal.current().changes);
+            let is_here = |proposal: &Proposal| !store.awaits(&proposal.current().changes);
             marks.compare_those(store, view, summaries, is_here)?;
         }
         Ok(marks)
@@ -259,16 +259,13 @@ impl Marks {
         summaries: &[Summary],
         is_asked: impl Fn(&Proposal) -> bool,
     ) -> Result<()> {
-        let tree = store
-            .repository()
-            .work_dir()
-            .is_some()
-            .then(|| store.repository().worktree())
-            .transpose()?;
-        let fit = Fit::new(store, tree.as_ref());
+        let fit = Fit::new(store);
         for summary in summaries {
             let is_open = summary.status == Status::Pending && summary.subject == Subject::Code;
-            if !is_open || self.stands_on_another(&summary.id) {
+            if !is_open
+                || self.stands_on_another(&summary.id)
+                || fit.is_known_to_fit(view, summary)?
+            {
                 continue;
             }
             // One that has lost an object since the memo was made: whoever asks for it is told.

@@ -106,8 +106,7 @@ pub fn commit(
 
 /// The commit that holds `proposal` already, if it names it.
 fn made_before(repository: &Repository, proposal: &Proposal) -> Option<Committed> {
-    let found =
-        history::commit_of(repository.repo(), &proposal.id, proposal.created_at.timestamp());
+    let found = history::commit_of(repository, &proposal.id, proposal.created_at.timestamp());
     found.map(|id| Committed::of(id.to_string(), None))
 }
 
@@ -170,6 +169,7 @@ fn make(
 ) -> Result<Committed> {
     let is_of = |head| history::is_of(repository.repo(), head, &proposal.id);
     let refused = commit();
+    repository.look_again();
     let Ok(now) = head(repository) else {
         // The commit may stand, so nothing is put back unless git itself shows otherwise.
         let said = git(repository)?.args(["rev-parse", "--verify", "HEAD"]).text();
@@ -185,7 +185,7 @@ fn make(
         // Git may fail once the commit stands: at the index, for want of room.
         (Some(head), refused) if refused.is_none() || is_of(head) => {
             // A hook may have committed something else on top.
-            let below = || history::commit_of(repository.repo(), &proposal.id, 0);
+            let below = || history::commit_of(repository, &proposal.id, 0);
             let id = if is_of(head) { None } else { below() }.unwrap_or(head);
             let warning = refused.map(|error| error.message().to_owned());
             // Where it cannot be told, the checks of the range still see it.

@@ -8,6 +8,7 @@ use gix::traverse::commit::simple::CommitTimeOrder;
 
 use crate::proposal::ProposalId;
 use crate::proposal::trailers::named;
+use crate::repository::Repository;
 
 /// How many commits, and entries of a reflog, are looked at.
 const MOST: usize = 1_000;
@@ -19,19 +20,21 @@ pub fn is_of(repo: &gix::Repository, id: ObjectId, proposal: &ProposalId) -> boo
 }
 
 /// The commits that HEAD has, the newest first.
-fn newest(repo: &gix::Repository) -> impl Iterator<Item = Info<'_>> {
+fn newest(repository: &Repository) -> impl Iterator<Item = Info<'_>> {
     let sorting = Sorting::ByCommitTime(CommitTimeOrder::NewestFirst);
-    let walk = repo.head_id().ok().map(|head| repo.rev_walk([head.detach()]).sorting(sorting));
+    let head = repository.head_commit();
+    let walk = head.map(|head| repository.repo().rev_walk([head]).sorting(sorting));
     let walk = walk.and_then(|walk| walk.all().ok());
     walk.into_iter().flatten().take(MOST).map_while(Result::ok)
 }
 
 /// The newest commit that HEAD has, not older than `since` (seconds since 1970), and that names
 /// `proposal`.
-pub fn commit_of(repo: &gix::Repository, proposal: &ProposalId, since: i64) -> Option<ObjectId> {
+pub fn commit_of(repository: &Repository, proposal: &ProposalId, since: i64) -> Option<ObjectId> {
     // Not cut off at `since`: a commit on top may have a date of its own.
     let is_recent = |info: &Info<'_>| info.commit_time.is_some_and(|time| time >= since);
-    let found = newest(repo).find(|info| is_of(repo, info.id, proposal) && is_recent(info));
+    let found = newest(repository)
+        .find(|info| is_of(repository.repo(), info.id, proposal) && is_recent(info));
     found.map(|info| info.id)
 }
 
@@ -55,7 +58,7 @@ pub fn head_was_at(repo: &gix::Repository, proposal: &ProposalId, since: i64) ->
 /// Of each of `proposals` that commits of HEAD name the newest one, among the last few and those that are not much
 /// older than `since` (seconds since 1970): every apply asks.
 pub fn recent_commits_of(
-    repo: &gix::Repository,
+    repository: &Repository,
     proposals: &BTreeSet<&str>,
     since: i64,
 ) -> BTreeMap<String, ObjectId> {
@@ -64,11 +67,12 @@ pub fn recent_commits_of(
     /// What a clock may be wrong by.
     const SLACK: i64 = 24 * 60 * 60;
     let is_recent = |time: Option<i64>| time.is_some_and(|time| time >= since - SLACK);
-    let recent =
-        newest(repo).enumerate().take_while(|(at, info)| *at < FEW || is_recent(info.commit_time));
+    let recent = newest(repository)
+        .enumerate()
+        .take_while(|(at, info)| *at < FEW || is_recent(info.commit_time));
     let mut found = BTreeMap::new();
     for (_, info) in recent {
-        let Ok(commit) = repo.find_commit(info.id) else { continue };
+        let Ok(commit) = repository.repo().find_commit(info.id) else { continue };
         for id in named(commit.message_raw_sloppy()).filter(|id| proposals.contains(id)) {
             found.entry(id.to_owned()).or_insert(info.id);
         }

@@ -237,6 +237,7 @@ pub(crate) fn lock(store: &Store) -> Result<Journal> {
 /// As [`lock`].
 pub(crate) fn lock_within(store: &Store, wait: Duration) -> Result<Journal> {
     let journal = Journal::open(&journal_directory(store.repository()), wait)?;
+    store.repository().look_again();
     recover::with(store, &journal)?;
     let index = std::path::absolute(index::lock_of_index(store.repository()))
         .map_err(|error| crate::error::Error::io("find the index", &error))?;

@@ -203,7 +203,7 @@ fn committed(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<
     let other = elsewhere(store.repository(), claim.root)?;
     let store = other.as_ref().unwrap_or(store);
     let repo = store.repository().repo();
-    Ok(history::commit_of(repo, &subject.id, subject.seconds).is_some()
+    Ok(history::commit_of(store.repository(), &subject.id, subject.seconds).is_some()
         || history::head_was_at(repo, &subject.id, subject.seconds)
         || claim
             .after()

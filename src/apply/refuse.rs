@@ -54,7 +54,7 @@ pub fn refuse_uncommitted(
 /// # Errors
 /// `uncommitted_changes`, `git_failed`.
 pub fn refuse_other_base(store: &Store, proposal: &Proposal) -> Result<()> {
-    let Ok(head) = store.repository().repo().head_id() else { return Ok(()) };
+    let Some(head) = store.repository().head_commit() else { return Ok(()) };
     let head = head.to_string();
     let decision = proposal.apply_here(&store.clone_ids());
     let written = decision.map_or(&[][..], |decision| &decision.written);

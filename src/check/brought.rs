@@ -24,7 +24,7 @@ pub fn by_index(store: &Store, view: &View, now: DateTime<Utc>) -> Result<Vec<Pr
     // What a side of a merge brings is named by its own commits.
     let sides = commits::sides(repository);
     let is_merge = sides.len() > 1;
-    let head = commits::head_tree(repository);
+    let head = repository.head_tree();
     let parent = |path: &RepoPath| commits::entry_at(repository, head, path);
     let lookup = |path: &RepoPath| match staged.get(path.as_bstr()) {
         Some(entry) => entry.clone(),

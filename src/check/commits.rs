@@ -254,12 +254,6 @@ pub fn has(store: &Store, step: &Step, found: Option<Entry>) -> bool {
     decide::contains(store, step, &there).unwrap_or(false)
 }
 
-/// The tree of HEAD; `None` before the first commit.
-pub fn head_tree(repository: &Repository) -> Option<ObjectId> {
-    repository.repo().head_id().ok()?;
-    repository.repo().head_tree_id().ok().map(gix::Id::detach)
-}
-
 /// The trees of the commits that a merge which is being committed joins: that of HEAD, and those that are merged.
 pub fn sides(repository: &Repository) -> Vec<ObjectId> {
     let merged = std::fs::read(repository.repo().git_dir().join("MERGE_HEAD")).unwrap_or_default();
@@ -267,7 +261,7 @@ pub fn sides(repository: &Repository) -> Vec<ObjectId> {
         let commit = repository.repo().find_commit(ObjectId::from_hex(line).ok()?).ok()?;
         commit.tree_id().ok().map(gix::Id::detach)
     };
-    head_tree(repository).into_iter().chain(merged.lines().filter_map(tree)).collect()
+    repository.head_tree().into_iter().chain(merged.lines().filter_map(tree)).collect()
 }
 
 /// What the index has different from HEAD, as git sees it from here: path and staged content,
@@ -278,7 +272,7 @@ pub fn sides(repository: &Repository) -> Vec<ObjectId> {
 /// `git_failed`.
 pub fn staged(repository: &Repository) -> Result<BTreeMap<BString, Option<Entry>>> {
     let Some(top) = repository.work_dir() else { return Ok(BTreeMap::new()) };
-    let tree = match head_tree(repository) {
+    let tree = match repository.head_tree() {
         Some(tree) => tree.to_string(),
         None => ObjectId::empty_tree(repository.repo().object_hash()).to_string(),
     };

@@ -1,34 +1,73 @@
 //! Whether pending proposals still fit the files.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 use super::unmoved::Unmoved;
 use crate::changeset::merge::Sides;
-use crate::changeset::{Changeset, RepoPath, Snapshot as _, plan};
+use crate::changeset::{Changeset, File, FileChange, RepoPath, Snapshot, plan};
 use crate::decide;
 use crate::error::Result;
 use crate::proposal::{Entry, Proposal};
-use crate::store::{Store, View};
+use crate::store::{Store, Summary, View};
 use crate::worktree::Worktree;
 
 /// After so many files were read the index is, which has the ids of those that have not changed.
 const MOST_READ: usize = 32;
 
-/// The present files, each read once however many proposals change it.
+/// The present files, each looked at once however many proposals change it.
 pub struct Fit<'a> {
     store: &'a Store,
-    tree: Option<&'a Worktree>,
+    tree: OnceCell<Option<Present>>,
     /// What git would store of each file; the inner `None` where it is not there.
     seen: RefCell<BTreeMap<RepoPath, Option<Entry>>>,
     /// What the index tells of files, once it is worth reading.
     unmoved: RefCell<Option<Unmoved>>,
 }
 
+/// A work tree, and the file that was read last, which is often the next one, too.
+struct Present {
+    tree: Worktree,
+    last: RefCell<Option<(RepoPath, Option<File>)>>,
+}
+
+impl Snapshot for Present {
+    fn file(&self, path: &RepoPath) -> Result<Option<File>> {
+        if let Some((_, file)) = self.last.borrow().as_ref().filter(|(last, _)| last == path) {
+            return Ok(file.clone());
+        }
+        let file = self.tree.file(path)?;
+        self.last.replace(Some((path.clone(), file.clone())));
+        Ok(file)
+    }
+
+    fn announce(&self, changes: &[FileChange]) -> Result<()> {
+        Snapshot::announce(&self.tree, changes)
+    }
+
+    fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.tree.stored(path, bytes)
+    }
+
+    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
+        self.tree.merges_lines(path)
+    }
+}
+
 impl<'a> Fit<'a> {
-    /// Against the files of `tree`, where there are any.
-    pub fn new(store: &'a Store, tree: Option<&'a Worktree>) -> Self {
-        Self { store, tree, seen: RefCell::default(), unmoved: RefCell::default() }
+    /// Against the files of the work tree, where there are any.
+    pub fn new(store: &'a Store) -> Self {
+        let (tree, seen, unmoved) = Default::default();
+        Self { store, tree, seen, unmoved }
+    }
+
+    fn tree(&self) -> Result<Option<&Present>> {
+        if self.tree.get().is_none() {
+            let repository = self.store.repository();
+            let tree = repository.work_dir().map(|_| repository.worktree()).transpose()?;
+            let _ = self.tree.set(tree.map(|tree| Present { tree, last: RefCell::default() }));
+        }
+        Ok(self.tree.get().and_then(Option::as_ref))
     }
 
     /// Why the proposal does not fit; `None` where it does, or where there are no files.
@@ -36,7 +75,7 @@ impl<'a> Fit<'a> {
     /// # Errors
     /// Those of the store.
     pub fn conflict(&self, view: &View, proposal: &Proposal) -> Result<Option<String>> {
-        let Some(tree) = self.tree else { return Ok(None) };
+        let Some(tree) = self.tree()? else { return Ok(None) };
         if self.is_unchanged(tree, proposal) {
             return Ok(None);
         }
@@ -69,28 +108,52 @@ impl<'a> Fit<'a> {
     /// What git would store of `path` as it is; `None` where that cannot be told, or nothing is checked
     /// out.
     pub fn holds(&self, path: &RepoPath) -> Option<Option<Entry>> {
-        self.now(self.tree?, path)
+        self.now(self.tree().ok()??, path)
+    }
+
+    /// Whether a pending proposal of this clone fits by what its list has of it alone: its thread need not be read
+    /// then.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn is_known_to_fit(&self, view: &View, summary: &Summary) -> Result<bool> {
+        let Some(tree) = self.tree()? else { return Ok(true) };
+        let mut files = view.files_of(&summary.thread)?.peekable();
+        Ok(self.is_own(&summary.clone, summary.revisions)
+            && files.peek().is_some()
+            && self.are_sides(tree, files))
+    }
+
+    fn is_unchanged(&self, tree: &Present, proposal: &Proposal) -> bool {
+        let changes = &proposal.current().changes;
+        let sides = changes.iter().map(|it| (&it.path, [it.before.as_ref(), it.after.as_ref()]));
+        (self.is_own(&proposal.clone, proposal.revisions.len())
+            || changes.iter().all(|change| change.snippets.is_empty()))
+            && self.are_sides(tree, sides)
+    }
+
+    /// What another clone shows as the change is held against its content.
+    fn is_own(&self, clone: &String, revisions: usize) -> bool {
+        revisions == 1 && self.store.clone_ids().contains(clone)
     }
 
     /// True where each file is what the change starts from or leads to, by the ids of their content
     /// alone: neither side of the change has to be read then. Those objects have to be there.
-    fn is_unchanged(&self, tree: &Worktree, proposal: &Proposal) -> bool {
-        // What another clone shows as the change is held against its content.
-        let is_own =
-            self.store.clone_ids().contains(&proposal.clone) && proposal.revisions.len() == 1;
-        let changes = &proposal.current().changes;
-        changes.iter().all(|change| is_own || change.snippets.is_empty())
-            && self.store.has_contents(changes)
-            && changes.iter().all(|change| {
-                let sides = [&change.before, &change.after];
-                self.now(tree, &change.path).is_some_and(|now| {
-                    sides.contains(&&now) && !is_gone(now.as_ref(), change.before.as_ref())
-                })
-            })
+    fn are_sides<'c>(
+        &self,
+        tree: &Present,
+        mut files: impl Iterator<Item = (&'c RepoPath, [Option<&'c Entry>; 2])>,
+    ) -> bool {
+        files.all(|(path, sides)| {
+            self.now(tree, path).is_some_and(|now| {
+                let now = now.as_ref();
+                sides.contains(&now) && !is_gone(now, sides[0])
+            }) && sides.into_iter().flatten().all(|side| self.store.repository().has(&side.id))
+        })
     }
 
     /// The file as git would store it; the outer `None` where that cannot be said.
-    fn now(&self, tree: &Worktree, path: &RepoPath) -> Option<Option<Entry>> {
+    fn now(&self, tree: &Present, path: &RepoPath) -> Option<Option<Entry>> {
         if let Some(known) = self.seen.borrow().get(path) {
             return Some(known.clone());
         }

@@ -82,9 +82,8 @@ pub fn of(store: &Store, view: &View, revision: &Revision) -> Result<Vec<Mark>> 
 ///
 /// # Errors
 /// Those of the store.
-pub fn of_each(store: &Store, proposals: &[Proposal]) -> Result<Vec<Vec<Mark>>> {
-    let view = store.view()?;
-    proposals.iter().map(|proposal| of(store, &view, proposal.current())).collect()
+pub fn of_each(store: &Store, view: &View, proposals: &[Proposal]) -> Result<Vec<Vec<Mark>>> {
+    proposals.iter().map(|proposal| of(store, view, proposal.current())).collect()
 }
 
 /// `marks`, which the content has, with that of the branch: it hangs on HEAD.

@@ -29,12 +29,11 @@ pub fn relations(
     now: DateTime<Utc>,
 ) -> Result<BTreeMap<ProposalId, Relations>> {
     let repository = store.repository();
-    let tree = repository.work_dir().is_some().then(|| repository.worktree()).transpose()?;
-    let fit = Fit::new(store, tree.as_ref());
+    let fit = Fit::new(store);
     let mut head = None;
     view.relations(now, |path, entry| {
         let Ok(path) = RepoPath::new(path) else { return false };
-        let head = *head.get_or_insert_with(|| commits::head_tree(repository));
+        let head = *head.get_or_insert_with(|| repository.head_tree());
         commits::entry_at(repository, head, &path).as_ref() == Some(entry)
             || fit.holds(&path).flatten().as_ref() == Some(entry)
     })

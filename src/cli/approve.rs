@@ -81,14 +81,15 @@ pub struct Item {
 /// those of [`decide::approve()`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
+    let _head = store.repository().pin_head();
     let view = store.view()?;
     let proposals = args.which.pending(context, &view)?;
     if args.yes {
         args.which.require_named_revisions(&view, &proposals, true)?;
     }
-    drop(view);
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
-    let marks = marks::of_each(&store, &proposals)?;
+    let marks = marks::of_each(&store, &view, &proposals)?;
+    drop(view);
     let asking = Asking {
         verb: Verb::Approve,
         proposals: &proposals,

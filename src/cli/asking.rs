@@ -87,6 +87,10 @@ impl Context {
         evidence: &Evidence,
     ) -> Result<Authority> {
         let Asking { verb, proposals, command, .. } = *asking;
+        if *evidence == Evidence::Terminal {
+            // A question may have stood for hours.
+            store.repository().look_again();
+        }
         decide::authorise(
             store,
             &self.caller(store.repository()),

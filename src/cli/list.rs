@@ -65,6 +65,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return print(context, None, &Found::default());
     }
     let store = context.store()?;
+    let _head = store.repository().pin_head();
     let is_all = args.status == Which::All && args.filters.is_empty();
     let limit = args.filters.limit;
     let mut filter = args.filters.filter(args.status.status());

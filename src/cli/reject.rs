@@ -67,6 +67,7 @@ pub struct RejectedItem {
 /// `proposal_not_found`, `not_pending`, `revision_required`, the refusals of [`Context::authorise`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
+    let _head = store.repository().pin_head();
     let view = store.view()?;
     let proposals = args.which.pending(context, &store, &view)?;
     let seen = Seen::now(&view, proposals.iter().map(|proposal| &proposal.id))?;

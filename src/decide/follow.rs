@@ -220,7 +220,7 @@ fn by_a_proposal(
 /// The exact renames in the commits since `base`, oldest first, and those in the index. None where git
 /// knows nothing of it.
 fn in_git_since(repository: &Repository, view: &View<'_>, base: Option<&String>) -> Moves {
-    let head = repository.repo().head_id().ok().map(|id| id.to_string());
+    let head = repository.head_commit().map(|id| id.to_string());
     let range = format!("{}..{}", base.map_or("", String::as_str), head.as_deref().unwrap_or(""));
     view.moves_in(range, || ask_git(repository, base, head))
 }

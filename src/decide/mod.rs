@@ -43,7 +43,7 @@ use crate::changeset::instructions::Instructions;
 use crate::changeset::{Changeset, RepoPath, sensitive};
 use crate::error::{Error, Result};
 use crate::proposal::event::{BlobRef, Evidence, RevisionReason, Subject, Written};
-use crate::proposal::rules::{Class, Verb};
+use crate::proposal::rules::{self, Answer, Class, Verb};
 use crate::proposal::statement::Target;
 use crate::proposal::{Authority, Caller, Entry, Proposal, ProposalId, authority, codes};
 use crate::store::{Content, Space, Store, Tips, View, Writer};
@@ -213,7 +213,9 @@ pub fn authorise(
     store.require_outside_trial(caller.actor.kind)?;
     let permits = store.repository().permits()?;
     let clones = store.clone_ids();
-
+    let class = caller.class();
+    // What the repository adds to the lists is looked up only where it may matter.
+    let is_decided = *evidence == Evidence::Flag && rules::answer(class, verb) == Answer::Decides;
     let ask = |proposal: Option<&Proposal>| {
         let made_it = |clone: &&String| proposal.is_some_and(|it| it.clone == **clone);
         let clone = clones.iter().find(made_it).or(clones.first());
@@ -224,9 +226,9 @@ pub fn authorise(
             evidence: evidence.clone(),
             // Without a proposal, only a request to memory is applied at once.
             memory: proposal.map_or(verb == Verb::Apply, is_memory),
-            sensitive: proposal
-                .map_or(verb == Verb::Apply, |proposal| is_sensitive(store, caller, proposal)),
-            instructs: proposal.is_some_and(|proposal| instructs(store, caller, proposal)),
+            sensitive: is_decided && proposal.is_none_or(|proposal| is_sensitive(store, proposal)),
+            instructs: class == Class::Ci
+                && proposal.is_some_and(|proposal| instructs(store, proposal)),
             command,
         };
         authority::authorise(caller, &request, &permits)
@@ -256,23 +258,16 @@ pub fn is_of_memory(path: &RepoPath) -> bool {
     path.as_bstr().to_ascii_lowercase().starts_with(below.as_bytes())
 }
 
-fn is_sensitive(store: &Store, caller: &Caller, proposal: &Proposal) -> bool {
+fn is_sensitive(store: &Store, proposal: &Proposal) -> bool {
     let changes = &proposal.current().changes;
     let is_it = |known: &Instructions| !sensitive::of(changes, known).is_empty();
-    // What the repository adds to the list is looked up only where it may matter.
-    is_it(&Instructions::default())
-        || caller.class() == Class::Human && is_it(&store.instructions())
+    is_it(&Instructions::default()) || is_it(&store.instructions())
 }
 
-/// True where a build machine would change what instructs agents.
-fn instructs(store: &Store, caller: &Caller, proposal: &Proposal) -> bool {
-    let names = |known: &Instructions| {
-        let paths = proposal
-            .current()
-            .changes
-            .iter()
-            .flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
-        paths.into_iter().any(|path| known.kind(path).is_some())
-    };
-    caller.class() == Class::Ci && names(&store.instructions())
+/// True for what changes a file that instructs agents.
+fn instructs(store: &Store, proposal: &Proposal) -> bool {
+    let known = store.instructions();
+    let changes = proposal.current().changes.iter();
+    let mut paths = changes.flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
+    paths.any(|path| known.kind(path).is_some())
 }

@@ -22,8 +22,7 @@ pub fn target_here<'d>(store: &Store, decision: &'d Decision) -> Option<&'d Targ
 
 /// Whether `target` is the branch that is checked out, or no branch is and it was none.
 pub fn is_here(repository: &Repository, target: &Target) -> bool {
-    let head = repository.repo().head_name().ok().flatten().map(|name| name.to_string());
-    target.name == head
+    target.name == repository.head_ref()
 }
 
 /// Where `decision`, if it is of this clone, was to land, whatever is checked out now.

@@ -75,7 +75,7 @@ pub fn unrecorded(
         return Ok(found);
     };
     let ids = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
-    let commits = crate::apply::recent_commits_of(store.repository().repo(), &ids, since);
+    let commits = crate::apply::recent_commits_of(store.repository(), &ids, since);
     for proposal in proposals {
         if let Some(id) = commits.get(proposal.id.as_str())
             && let Some(commit) = one(store, view, proposal, *id)?
@@ -128,7 +128,7 @@ fn one(
         return Ok(None);
     }
     let committed = repository.files_of(id)?;
-    let head = repository.repo().head_id().ok().map(gix::Id::detach);
+    let head = repository.head_commit();
     let head = repository.files_of(head.unwrap_or(id))?;
     let (mut files, mut is_reverted) = (BTreeMap::new(), true);
     for change in &visible.changes {

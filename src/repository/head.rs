@@ -1,12 +1,17 @@
 //! What HEAD names: the branch, and the files for proposals where there is no work tree.
 
 use std::cell::{Cell, RefCell};
+use std::io::{self, ErrorKind, Read as _};
+use std::path::Path;
 
+use bstr::ByteSlice as _;
 use gix::ObjectId;
+use gix::objs::Kind;
 use gix::objs::tree::EntryKind;
 
 use super::Repository;
 use super::filters::Filters;
+use super::policy::Policy;
 use crate::changeset::{self, File, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result, codes};
 use crate::proposal::statement::Target;
@@ -34,27 +39,66 @@ pub struct Checkout {
 /// Until it is dropped, HEAD is what it was when it was first read: see [`Repository::pin_head`].
 pub struct PinnedHead<'repository>(&'repository Pin);
 
-/// HEAD as it was read first, and how many [`PinnedHead`]s want it to stay.
+/// HEAD and the policy as they were read first, and how many [`PinnedHead`]s want them to stay.
 #[derive(Default)]
 pub(super) struct Pin {
     head: RefCell<Option<Checkout>>,
+    policy: RefCell<Option<Policy>>,
     count: Cell<usize>,
+}
+
+impl Pin {
+    /// The policy that was kept.
+    pub(super) fn policy(&self) -> Option<Policy> {
+        self.policy.borrow().clone()
+    }
+
+    /// Keeps `policy`, which was read now, where it is to stay.
+    pub(super) fn keep(&self, policy: &Policy) {
+        self.policy.replace((self.count.get() > 0).then(|| policy.clone()));
+    }
+
+    fn clear(&self) {
+        self.head.take();
+        self.policy.take();
+    }
 }
 
 impl Drop for PinnedHead<'_> {
     fn drop(&mut self) {
         self.0.count.set(self.0.count.get() - 1);
         if self.0.count.get() == 0 {
-            self.0.head.take();
+            self.0.clear();
         }
     }
 }
 
+/// More bytes than the file of a ref has.
+const LONGEST: usize = 4 * 1024;
+
+/// The file of a ref, which has one short line, in three system calls; gix takes six.
+///
+/// # Errors
+/// If it cannot be read, or has more than a line.
+pub(crate) fn line(path: &Path) -> io::Result<Vec<u8>> {
+    let mut content = [0; LONGEST];
+    match std::fs::File::open(path)?.read(&mut content)? {
+        LONGEST => Err(io::Error::new(ErrorKind::InvalidData, "it has more than a line")),
+        length => Ok(content[..length].to_vec()),
+    }
+}
+
 impl Repository {
-    /// Reads HEAD once as long as the returned value lives: for a command that does not move it, and ends soon.
+    /// Reads HEAD and the policy once as long as the returned value lives, or until [`Repository::look_again`]: for
+    /// a command that ends soon.
     pub fn pin_head(&self) -> PinnedHead<'_> {
         self.pin.count.set(self.pin.count.get() + 1);
         PinnedHead(&self.pin)
+    }
+
+    /// Has what is pinned read again, and stay as it is then: a lock was waited for, or HEAD moved.
+    pub fn look_again(&self) {
+        self.pin.clear();
     }
 
     /// HEAD as it is now, unless it is pinned.
@@ -65,15 +109,49 @@ impl Repository {
         if let Some(head) = &*self.pin.head.borrow() {
             return Ok(head.clone());
         }
-        let mut head = self.repo.head()?;
-        let branch = head.referent_name().map(|name| name.to_string());
-        let is_unborn = head.is_unborn();
-        let commit = head.try_peel_to_id().ok().flatten().map(gix::Id::detach);
-        let head = Checkout { branch, commit, is_unborn };
+        let head = match self.on_a_branch() {
+            Some(head) => head,
+            None => {
+                let mut head = self.repo.head()?;
+                let branch = head.referent_name().map(|name| name.to_string());
+                let is_unborn = head.is_unborn();
+                let commit = head.try_peel_to_id().ok().flatten().map(gix::Id::detach);
+                Checkout { branch, commit, is_unborn }
+            }
+        };
         if self.pin.count.get() > 0 {
             self.pin.head.replace(Some(head.clone()));
         }
         Ok(head)
+    }
+
+    /// HEAD on a branch whose ref is a file, as it nearly always is.
+    fn on_a_branch(&self) -> Option<Checkout> {
+        let head = line(&self.repo.git_dir().join("HEAD")).ok()?;
+        let branch = head.strip_prefix(b"ref: ")?.trim_end().to_str().ok()?.to_owned();
+        let is_branch = branch.starts_with("refs/heads/");
+        if !is_branch || gix::validate::reference::name(branch.as_str().into()).is_err() {
+            return None;
+        }
+        let commit = line(&self.common_dir.join(&branch)).ok()?;
+        let commit = ObjectId::from_hex(commit.trim_end()).ok()?;
+        let is_commit = self.header(commit).is_ok_and(|(kind, _)| kind == Kind::Commit);
+        is_commit.then_some(Checkout {
+            branch: Some(branch),
+            commit: Some(commit),
+            is_unborn: false,
+        })
+    }
+
+    /// The commit of HEAD; `None` before the first one, and where it cannot be read.
+    pub fn head_commit(&self) -> Option<ObjectId> {
+        self.checkout().ok()?.commit
+    }
+
+    /// The tree of [`Repository::head_commit`].
+    pub fn head_tree(&self) -> Option<ObjectId> {
+        let commit = self.repo.find_commit(self.head_commit()?).ok()?;
+        commit.tree_id().ok().map(gix::Id::detach)
     }
 
     /// HEAD, for what is made on it; `None` before the first commit.

@@ -41,6 +41,7 @@ use filters::Filters;
 use recent::Recent;
 
 pub use filters::BY_GIT;
+pub(crate) use head::line;
 pub(crate) use object::{MOST, damaged, loose_path};
 pub use policy::{Gate, Policy};
 pub(crate) use promisor::promisor;
@@ -260,8 +261,10 @@ impl Repository {
         let is_added = |change: &&FileChange| change.before.is_none() && change.after.is_some();
         let added: Vec<&RepoPath> =
             changes.iter().filter(is_added).map(|change| &change.path).collect();
-        let index = self.repo.index_or_empty().ok().filter(|_| !added.is_empty());
-        let Some(index) = index else { return BTreeMap::new() };
+        if added.is_empty() {
+            return BTreeMap::new();
+        }
+        let Ok(index) = self.repo.index_or_empty() else { return BTreeMap::new() };
         let gone = changes.iter().filter(|change| change.after.is_none());
         let gone: HashSet<&BStr> = gone.map(|change| change.path.as_bstr()).collect();
         let there = index.entries().iter().map(|entry| entry.path(&index));

@@ -25,7 +25,8 @@ pub(crate) fn damaged(what: impl std::fmt::Display, why: &dyn std::fmt::Display)
 impl Repository {
     /// True if the object `id` (hex) is here. Nothing of it is read.
     pub fn has(&self, id: &str) -> bool {
-        ObjectId::from_hex(id.as_bytes()).is_ok_and(|id| self.repo.objects.exists(&id))
+        ObjectId::from_hex(id.as_bytes())
+            .is_ok_and(|id| self.recent.is_loose(&id) || self.repo.objects.exists(&id))
     }
 
     /// Keeps the object `id` in memory for a while: a command reads what it has just written.

@@ -60,6 +60,11 @@ impl Recent {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether there is a file of the loose object `id`: gix would look at all packs first.
+    pub(super) fn is_loose(&self, id: &ObjectId) -> bool {
+        super::object::loose_path(&self.objects, id).exists()
+    }
+
     /// Reads a loose object in a file of one block into `out`.
     fn loose(&self, id: &ObjectId, out: &mut Vec<u8>) -> Option<Kind> {
         let mut packed = [0; ONE_BLOCK + 1];

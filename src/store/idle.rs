@@ -91,10 +91,10 @@ impl Tips {
 pub fn look(common_dir: &Path, now: DateTime<Utc>) -> bool {
     let stamped = || -> Option<bool> {
         let private = Directory::open(&common_dir.join("aye")).ok()??;
+        let text = String::from_utf8(private.read(NAME).ok()??).ok()?;
         if !is_ours(common_dir)? || journal::is_pending(&private) {
             return None;
         }
-        let text = String::from_utf8(private.read(NAME).ok()??).ok()?;
         let mut parts = text.splitn(3, '\n');
         parts.next()?.strip_prefix(VERSION)?;
         let looked: i64 = parts.next()?.strip_prefix("looked ")?.parse().ok()?;

@@ -23,7 +23,7 @@ use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::proposal::event::{On, Subject};
 use crate::proposal::steps;
-use crate::proposal::{Data, Entry, Proposal, ProposalId, State, fold};
+use crate::proposal::{ChangeRecord, Data, Entry, Proposal, ProposalId, State, fold};
 
 /// The first line of both files. Another one, as of another version, is no memo.
 const FORMAT: &[u8] = b"aye memo 1\n";
@@ -123,9 +123,15 @@ pub(super) struct ChangedFile {
 impl Row {
     /// The row of the thread `id`, read from its commits. A thread that cannot be read has one too, so that it is
     /// named without being read for every list.
-    pub(super) fn read(store: &Store, threads: &Threads<'_>, id: &ObjectId, key: String) -> Self {
+    pub(super) fn read(
+        store: &Store,
+        threads: &Threads<'_>,
+        id: &ObjectId,
+        key: String,
+        before: Option<&Self>,
+    ) -> Self {
         match threads.read(id) {
-            Ok(thread) => Self::of(store, &thread, key),
+            Ok(thread) => Self::of(store, &thread, key, before),
             Err(error) => Self {
                 thread: id.to_string(),
                 key,
@@ -139,8 +145,10 @@ impl Row {
         }
     }
 
-    /// The row of `thread`, whose tips have the hash `key`.
-    pub(super) fn of(store: &Store, thread: &Thread, key: String) -> Self {
+    /// The row of `thread`, whose tips have the hash `key`. From the row `before` comes what its projections have
+    /// followed, and what is known of a revision that is still the current one.
+    pub(super) fn of(store: &Store, thread: &Thread, key: String, before: Option<&Self>) -> Self {
+        let known = before.and_then(Self::digest);
         let proposal = fold(&thread.history);
         let mut troubles: Vec<Trouble> =
             thread.aside.iter().map(|it| Trouble::of_ref(thread, it)).collect();
@@ -149,7 +157,9 @@ impl Row {
         }
         let events = || thread.history.events().iter();
         let subject = match (proposal, events().next().map(|first| &first.event.data)) {
-            (Some(proposal), _) => About::Proposal(Box::new(Digest::of(store, thread, &proposal))),
+            (Some(proposal), _) => {
+                About::Proposal(Box::new(Digest::of(store, thread, &proposal, known)))
+            }
             (None, Some(Data::Plan(plan))) => match plan.get("branch").and_then(|it| it.as_str()) {
                 Some(branch) => About::Plan(branch.to_owned()),
                 None => About::Unknown,
@@ -166,18 +176,8 @@ impl Row {
             is_own: thread.own.is_some(),
             last: events().map(|it| it.event.time.timestamp_millis()).max().unwrap_or_default(),
             subject,
-            followed: None,
+            followed: before.and_then(|before| before.followed.clone()),
             troubles,
-        }
-    }
-
-    /// Takes over from the row before what does not come from the thread.
-    pub(super) fn succeed(&mut self, before: &Self) {
-        self.followed.clone_from(&before.followed);
-        if let (Some(digest), Some(known)) = (self.digest_mut(), before.digest())
-            && digest.summary.revision == known.summary.revision
-        {
-            digest.marks.clone_from(&known.marks);
         }
     }
 
@@ -207,6 +207,11 @@ impl Row {
         }
     }
 
+    /// Whether they have, of a pending proposal as it is.
+    pub(super) fn has_followed(&self) -> bool {
+        self.followed.as_ref().is_some_and(|(key, was_pending)| *was_pending && *key == self.key)
+    }
+
     /// The same row once they have.
     pub(super) fn followed(&self, is_pending: bool) -> Self {
         Self { followed: Some((self.key.clone(), is_pending)), ..self.clone() }
@@ -225,15 +230,23 @@ impl Row {
 }
 
 impl Digest {
-    fn of(store: &Store, thread: &Thread, proposal: &Proposal) -> Self {
+    fn of(store: &Store, thread: &Thread, proposal: &Proposal, known: Option<&Self>) -> Self {
         let current = proposal.current();
-        let LineCounts { total, lines } = counts::count(store, &current.changes);
-        let files = current.changes.iter().zip(lines).map(|(change, lines)| ChangedFile {
-            path: change.path.clone(),
-            before: change.before.clone(),
-            after: change.after.clone(),
-            lines: lines.filter(|lines| lines.len() <= MOST_RANGES),
-        });
+        let known = known.filter(|known| known.summary.revision == current.event);
+        let (lines, files) = match known.filter(|known| known.lines.is_some()) {
+            Some(known) => (known.lines, known.files.clone()),
+            None => {
+                let LineCounts { total, lines } = counts::count(store, &current.changes);
+                let file = |(change, lines): (&ChangeRecord, Option<Vec<_>>)| ChangedFile {
+                    path: change.path.clone(),
+                    before: change.before.clone(),
+                    after: change.after.clone(),
+                    lines: lines.filter(|lines| lines.len() <= MOST_RANGES),
+                };
+                let files = current.changes.iter().zip(lines).map(file).collect();
+                (counts::to_numbers(total), files)
+            }
+        };
         let earlier =
             proposal.revisions.iter().rev().skip(1).flat_map(|revision| &revision.changes);
         let written =
@@ -249,20 +262,20 @@ impl Digest {
                 State::Applied(_) => Verdict::Applied,
                 State::Rejected(_) => Verdict::Rejected,
             },
-            lines: counts::to_numbers(total),
+            lines,
             decided: proposal.decision().map(|decision| decision.at.timestamp_millis()),
             staging: proposal
                 .staging_id()
                 .filter(|_| proposal.subject == Subject::Memory)
                 .map(str::to_owned),
             on: current.on.clone(),
-            files: files.collect(),
+            files,
             made: made.collect(),
             approved: decided
                 .flat_map(|decision| steps::of_events(proposal, decision))
                 .map(|step| (step.path, step.before, step.after))
                 .collect(),
-            marks: None,
+            marks: known.and_then(|known| known.marks.clone()),
         }
     }
 
@@ -355,10 +368,7 @@ pub(super) fn open(store: &Store, threads: &Threads<'_>) -> Result<Vec<Row>> {
         match before {
             Some(row) if row.key == key && !row.is_to_retry(store) => found.push(row),
             before => {
-                let mut row = Row::read(store, threads, id, key);
-                if let Some(before) = before {
-                    row.succeed(&before);
-                }
+                let row = Row::read(store, threads, id, key, before.as_ref());
                 fresh.push(line(&row));
                 found.push(row);
             }
@@ -411,7 +421,7 @@ pub(super) fn decided(store: &Store, threads: &Threads<'_>) -> Result<Vec<u8>> {
             Err(_) => Vec::new(),
         };
         for (id, _) in entries {
-            known.insert(id.to_string(), Row::read(store, threads, &id, String::new()));
+            known.insert(id.to_string(), Row::read(store, threads, &id, String::new(), None));
         }
     }
     let mut bytes = present.join(" ").into_bytes();

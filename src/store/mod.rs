@@ -267,7 +267,7 @@ impl Store {
                     continue;
                 }
                 pending::make(self, &proposal, view, now)?;
-                projection::make(self, &proposal)?;
+                projection::make(self, &proposal, false)?;
             }
         }
         Ok(pending.len())

@@ -29,16 +29,25 @@ pub struct Tampering {
     pub what: &'static str,
 }
 
-/// The files of a pending proposal: name and bytes.
+/// The names of its files.
+const DOCUMENT: &str = "proposal.yaml";
+const PATCH: &str = "change.patch";
+
+/// The files of a pending proposal.
 fn files(
     store: &Store,
     proposal: &Proposal,
     changeset: &Changeset,
-) -> Result<[(&'static str, Vec<u8>); 2]> {
+) -> Result<Vec<(RepoPath, Vec<u8>)>> {
+    let patch = store.patch(&proposal.current().changes, changeset);
+    Ok(vec![document(proposal)?, (inside(&proposal.id, PATCH)?, patch)])
+}
+
+/// The one of them that says more with every event.
+fn document(proposal: &Proposal) -> Result<(RepoPath, Vec<u8>)> {
     let document = Document::new(proposal, Status::Pending, &[]);
     let yaml = crate::text::yaml::document(&document)?;
-    let patch = store.patch(&proposal.current().changes, changeset);
-    Ok([("proposal.yaml", yaml.into_bytes()), ("change.patch", patch)])
+    Ok((inside(&proposal.id, DOCUMENT)?, yaml.into_bytes()))
 }
 
 fn directory(id: &ProposalId) -> Result<RepoPath> {
@@ -49,17 +58,19 @@ fn inside(id: &ProposalId, name: &str) -> Result<RepoPath> {
     RepoPath::new(format!("{DIRECTORY}/{id}/{name}"))
 }
 
-/// Writes the projection of a pending proposal into the present work tree.
+/// Writes the projection of a pending proposal into the present work tree; of one whose changes are the same
+/// as before what is said of it.
 ///
 /// # Errors
 /// If a file cannot be written, or a symlink is in the way.
-pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
-    if store.repository().repo().workdir().is_none() {
-        return Ok(());
-    }
+pub(super) fn make(store: &Store, proposal: &Proposal, is_same: bool) -> Result<()> {
+    let Some(top) = store.repository().work_dir() else { return Ok(()) };
     let tree = store.repository().worktree()?.without_conversion();
+    if is_same {
+        return tree.write_files(&[document(proposal)?]);
+    }
     let ignore = RepoPath::new(format!("{DIRECTORY}/.gitignore"))?;
-    if !matches!(tree.file(&ignore), Ok(Some(_))) {
+    if !top.join(ignore.to_path()).symlink_metadata().is_ok_and(|found| found.is_file()) {
         // A process that was stopped right here before has left the file under another name.
         let names = tree.names(&RepoPath::new(DIRECTORY)?).unwrap_or_default();
         for left in names.iter().filter(|name| name.starts_with(TEMPORARY.as_bytes())) {
@@ -69,7 +80,7 @@ pub(super) fn make(store: &Store, proposal: &Proposal) -> Result<()> {
         tree.write_file(&ignore, b"*\n", Mode::Regular, Flush::No)?;
     }
     let changeset = store.changeset(proposal.current())?;
-    write(&tree, &proposal.id, &files(store, proposal, &changeset)?)?;
+    tree.write_files(&files(store, proposal, &changeset)?)?;
     if store.repository().repo().git_dir() != store.repository().repo().common_dir() {
         note_linked(store)?;
     }
@@ -113,14 +124,7 @@ pub(super) fn renew_elsewhere(store: &Store, proposal: &Proposal) -> Result<()> 
     }
     let changeset = store.changeset(proposal.current())?;
     let files = files(store, proposal, &changeset)?;
-    others.iter().try_for_each(|root| write(&Worktree::open(root)?, &proposal.id, &files))
-}
-
-fn write(tree: &Worktree, id: &ProposalId, files: &[(&str, Vec<u8>)]) -> Result<()> {
-    for (name, bytes) in files {
-        tree.write_file(&inside(id, name)?, bytes, Mode::Regular, Flush::No)?;
-    }
-    Ok(())
+    others.iter().try_for_each(|root| Worktree::open(root)?.write_files(&files))
 }
 
 /// Removes the projection of `id` from every work tree of the repository.
@@ -162,7 +166,7 @@ pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
     let tree = store.repository().worktree()?.without_conversion();
     let to = store.repository().make_private()?.make_inside("broken")?.make_inside("proposals")?;
     let to = to.make_inside(id.as_str())?;
-    for name in ["proposal.yaml", "change.patch"] {
+    for name in [DOCUMENT, PATCH] {
         if let Ok(Some(file)) = tree.file(&inside(id, name)?) {
             to.replace(name, &file.bytes, false)?;
         }
@@ -213,7 +217,7 @@ impl<'a> Examiner<'a> {
             return None;
         }
         let directory = Path::new(id.as_str());
-        let [document, patch] = ["proposal.yaml", "change.patch"].map(|name| directory.join(name));
+        let [document, patch] = [DOCUMENT, PATCH].map(|name| directory.join(name));
         let names = [directory, document.as_path(), patch.as_path()];
         seen::line(what, self.proposals.as_ref()?, names, now)
     }
@@ -235,7 +239,7 @@ impl<'a> Examiner<'a> {
         let files = files(self.store, proposal, changeset)?;
         let directory = directory(id)?;
         let names = tree.names(&directory).unwrap_or_default();
-        if names.iter().any(|name| !files.iter().any(|(known, _)| name == *known)) {
+        if names.iter().any(|name| name != DOCUMENT && name != PATCH) {
             // Left by a process that was stopped, or put there by somebody.
             let path = directory.clone();
             self.found.push(Tampering { id: id.clone(), path, what: "unexpected" });
@@ -245,8 +249,7 @@ impl<'a> Examiner<'a> {
         if is_due || may_lack_all && names.is_empty() {
             return Ok(self.found.len() == before);
         }
-        for (name, expected) in files {
-            let path = inside(id, name)?;
+        for (path, expected) in files {
             // The patch of several files may be larger than one file may be.
             let size = expected.len() as u64;
             let large = if size > DEFAULT_SIZE_LIMIT {

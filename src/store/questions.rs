@@ -502,6 +502,20 @@ impl View<'_> {
         Ok(())
     }
 
+    /// The files that the open proposal of the thread `thread` (hex) changes, with both sides, as its list has them.
+    ///
+    /// # Errors
+    /// As [`View::proposals`].
+    pub fn files_of(
+        &self,
+        thread: &str,
+    ) -> Result<impl Iterator<Item = (&RepoPath, [Option<&Entry>; 2])>> {
+        let rows = self.open()?;
+        let row = rows.binary_search_by(|row| row.thread.as_str().cmp(thread)).ok();
+        let files = row.and_then(|at| rows[at].digest()).into_iter().flat_map(|it| &it.files);
+        Ok(files.map(|file| (&file.path, [file.before.as_ref(), file.after.as_ref()])))
+    }
+
     /// The private proposals and patches that may have made something of the file at `path`.
     pub(super) fn private_at(&self, path: &RepoPath) -> Result<Vec<ObjectId>> {
         let is_it = |row: &&Row| {

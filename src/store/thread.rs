@@ -512,7 +512,7 @@ pub(super) fn blobs_of(store: &Store, event: &ObjectId) -> Result<BTreeSet<Objec
             if !trees.insert(tree) {
                 continue;
             }
-            if !repo.objects.exists(&tree) {
+            if store.may_ask_again() {
                 store.ask([tree].into());
             }
             let data = objects::read(store.repository(), tree, Kind::Tree, MOST_LISTED)?;

@@ -103,11 +103,7 @@ impl<'s> View<'s> {
 
     /// The row of the thread `id`, made of its commits.
     fn fresh_row(&self, id: &ObjectId, before: Option<&Row>) -> Result<Row> {
-        let mut row = Row::of(self.store, &*self.thread_of(id)?, self.threads.key(id)?);
-        if let Some(before) = before {
-            row.succeed(before);
-        }
-        Ok(row)
+        Ok(Row::of(self.store, &*self.thread_of(id)?, self.threads.key(id)?, before))
     }
 
     /// The row of the open thread `id`.

@@ -47,8 +47,30 @@ impl Worktree {
         mode: Mode,
         flush: Flush,
     ) -> Result<()> {
+        self.write_in(&mut Directories::new(&self.root), path, bytes, mode, flush)
+    }
+
+    /// As [`Worktree::write_file`], of several files that can be made anew, one after the other.
+    ///
+    /// # Errors
+    /// As [`Worktree::write_file`], of the first that cannot be written.
+    pub fn write_files(&self, files: &[(RepoPath, Vec<u8>)]) -> Result<()> {
         let mut directories = Directories::new(&self.root);
-        let directory = make_directory(&mut directories, path)?;
+        let mut write = |(path, bytes): &(RepoPath, Vec<u8>)| {
+            self.write_in(&mut directories, path, bytes, Mode::Regular, Flush::No)
+        };
+        files.iter().try_for_each(&mut write)
+    }
+
+    fn write_in(
+        &self,
+        directories: &mut Directories<'_>,
+        path: &RepoPath,
+        bytes: &[u8],
+        mode: Mode,
+        flush: Flush,
+    ) -> Result<()> {
+        let directory = make_directory(directories, path)?;
         let existing = match directory.stat(path.file_name()) {
             Ok(stamp) => Some(stamp),
             Err(error) if error.kind() == ErrorKind::NotFound => None,

@@ -5,7 +5,7 @@ use super::answer::{Answer, Item, text};
 use super::conflicts::name_lower;
 use super::preview::{for_reviewer, not_approved};
 use crate::apply::codes::COMMIT_DIFFERS;
-use crate::check::marks;
+use crate::changeset::marks::Mark;
 use crate::cli::marks::notice;
 use crate::cli::part::Chosen;
 use crate::cli::{Context, Format};
@@ -21,6 +21,8 @@ pub(super) struct Decided<'a> {
     pub(super) args: &'a Args,
     pub(super) authority: &'a Authority,
     pub(super) proposals: &'a [Proposal],
+    /// What deserves a second look in each of them.
+    pub(super) marks: &'a [Vec<Mark>],
     pub(super) request: &'a Request,
     /// The plans that were looked at; none where nobody was asked.
     pub(super) shown: &'a [Shown],
@@ -34,7 +36,7 @@ impl Decided<'_> {
     /// # Errors
     /// Those of [`decide::apply()`], where nothing was applied or no filter names the proposals.
     pub(super) fn carry_out(&self, context: &mut Context, store: &Store) -> Result<Exit> {
-        let mut marks = marks::of_each(store, self.proposals)?.into_iter();
+        let mut marks = self.marks.iter().cloned();
         let mut items: Vec<Item> = Vec::new();
         let mut exit = Exit::Done;
         let is_only = self.proposals.len() == 1;

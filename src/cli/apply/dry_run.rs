@@ -29,7 +29,7 @@ pub(super) fn run(
     let shown = shown(store, &proposals, wanted, effect)?;
     let related = related(context, store, &shown)?;
     let fits = shown.iter().all(|shown| shown.plan.refusal().is_none());
-    let mut marks = marks::of_each(store, &proposals)?.into_iter();
+    let mut marks = marks::of_each(store, &store.view()?, &proposals)?.into_iter();
     let items = proposals.iter().enumerate().map(|(index, proposal)| Item {
         collides_with: collides_with(&shown, index, &related).map(ProposalId::to_string),
         ..Item::pending(

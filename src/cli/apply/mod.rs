@@ -24,7 +24,7 @@ use crate::error::{Exit, Result};
 use crate::proposal::event::Effect;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, codes};
-use crate::store::Store;
+use crate::store::{Store, View};
 
 /// Apply pending proposals to the files.
 ///
@@ -97,7 +97,9 @@ pub struct Args {
 /// [`Context::authorise`], and those of [`decide::apply()`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
-    let proposals = named(context, &store, &args)?;
+    let _head = store.repository().pin_head();
+    let view = store.view()?;
+    let proposals = named(context, &store, &view, &args)?;
     let effect = args.effect();
     if args.dry_run {
         return dry_run::run(context, &store, &args, proposals, effect);
@@ -107,7 +109,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let subject = args.which.subject(&store, &proposals, args.lower.with_lower);
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let command = format!("aye apply {}{}", ids.join(" "), args.flags());
-    let marks = in_question(marks::of_each(&store, &proposals)?.iter().map(Vec::as_slice));
+    let found = marks::of_each(&store, &view, &proposals)?;
+    drop(view);
+    let marks = in_question(found.iter().map(Vec::as_slice));
     let question = match effect {
         Effect::MarkOnly => format!("Approve {subject} and leave the files to you{marks}?"),
         Effect::Commit => format!("Apply and commit {subject}{marks}?"),
@@ -125,7 +129,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let command = format!("{command} --yes");
         args.branch.require(store.repository(), &proposals, &command)?;
     }
-    let turn = Turn { args: &args, asking: &asking, by_flag, effect };
+    let turn = Turn { args: &args, asking: &asking, marks: &found, by_flag, effect };
     loop {
         match turn.take(context, &store) {
             // A person looks again; where nobody is asked, or both versions are wanted, it is an error like any
@@ -143,16 +147,15 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 }
 
 /// The pending proposals that the flags name, with what they stand on if that is wanted.
-fn named(context: &mut Context, store: &Store, args: &Args) -> Result<Vec<Proposal>> {
-    let view = store.view()?;
-    let proposals = args.which.pending(context, store, &view)?;
+fn named(context: &mut Context, store: &Store, view: &View, args: &Args) -> Result<Vec<Proposal>> {
+    let proposals = args.which.pending(context, store, view)?;
     // What cannot be taken along is refused at once where nobody would be asked, as without --dry-run.
     let is_tried = args.dry_run && !args.lower.with_lower;
     let asks = is_tried || (!args.yes && context.interactive());
-    let proposals = args.lower.settle(context, store, &view, proposals, asks)?;
+    let proposals = args.lower.settle(context, store, view, proposals, asks)?;
     if args.yes && !args.dry_run {
         args.which.refuse_unnamed("aye apply", &proposals)?;
-        args.which.several.require_named_revisions(&view, &proposals, true)?;
+        args.which.several.require_named_revisions(view, &proposals, true)?;
     }
     Ok(proposals)
 }

@@ -4,6 +4,7 @@ use super::carry_out::Decided;
 use super::conflicts::refuse_conflicts;
 use super::preview::{present, shown};
 use super::{Args, digest_of, markers};
+use crate::changeset::marks::Mark;
 use crate::cli::Context;
 use crate::cli::asking::Asking;
 use crate::cli::part::Chosen;
@@ -17,6 +18,8 @@ use crate::store::Store;
 pub(super) struct Turn<'a> {
     pub(super) args: &'a Args,
     pub(super) asking: &'a Asking<'a>,
+    /// What deserves a second look in each proposal.
+    pub(super) marks: &'a [Vec<Mark>],
     /// Who decides, where nobody is asked.
     pub(super) by_flag: Option<Authority>,
     pub(super) effect: Effect,
@@ -75,6 +78,7 @@ impl Turn<'_> {
             args: self.args,
             authority: &authority,
             proposals: self.asking.proposals,
+            marks: self.marks,
             request: &request,
             shown: &shown,
             chosen: &chosen,

@@ -19,7 +19,7 @@ use crate::error::{Exit, Result, codes};
 use crate::proposal::{Proposal, Status};
 use crate::render::diff as render;
 use crate::repository::Repository;
-use crate::store::Store;
+use crate::store::{Store, View};
 use crate::text::escape;
 
 /// Show the changes of a proposal.
@@ -71,8 +71,8 @@ pub const PLANNED: &str = "note: the files have changed since; this is what appl
 ///
 /// # Errors
 /// `object_missing`, `proposal_archived`, and those of the store.
-pub fn planned(store: &Store, proposal: &Proposal) -> Result<Option<Changeset>> {
-    let visible = decide::visible(store, &store.view()?, proposal)?;
+pub fn planned(store: &Store, view: &View, proposal: &Proposal) -> Result<Option<Changeset>> {
+    let visible = decide::visible(store, view, proposal)?;
     if visible.planned && !visible.changes.is_empty() {
         Changeset::new(visible.changes).map(Some)
     } else {
@@ -121,8 +121,10 @@ fn by(proposal: &Proposal) -> String {
 /// `proposal_not_found` and its kin; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
+    let _head = store.repository().pin_head();
     let repository = store.repository();
-    let proposal = args.which.find(context, &store.view()?)?;
+    let view = store.view()?;
+    let proposal = args.which.find(context, &view)?;
     if let Some(tool) = &args.tool {
         return difftool::run(context, &store, &proposal, tool);
     }
@@ -143,20 +145,18 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut planned = false;
     if pending && is_whole {
         context.note(&format!("{}  {}", proposal.at_revision(), by(&proposal)));
-        let visible = decide::visible(&store, &store.view()?, &proposal)?;
+        let visible = decide::visible(&store, &view, &proposal)?;
         foreign(context, repository, &visible);
         if !args.proposed {
             already(context, &visible);
         }
         if let Some(refusal) = visible.refusal.as_ref().filter(|_| !args.proposed) {
-            let view = store.view()?;
             let found = relations::of(&store, &view, context.now, &proposal)?;
             let below = match relations::stands_on(&found.stands_on) {
                 None => relations::made_on(&store, &view, context.now, &proposal)?
                     .map(|lower| format!("was made on {lower}")),
                 below => below,
             };
-            drop(view);
             let below = below.map(|below| format!("it {below}, and ")).unwrap_or_default();
             context.note(&format!(
                 "note: {below}it does not fit the files as they are ({}); this is what was proposed",
@@ -178,7 +178,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
         changeset = Changeset::new(changes)?;
     }
-    let mut marks = marks::of(&store, &store.view()?, revision)?;
+    let mut marks = marks::of(&store, &view, revision)?;
     let changes = changeset.changes();
     let is_shown = |path: &str| changes.iter().any(|it| it.path.display().to_string() == path);
     marks.retain(|mark| mark.path.as_deref().is_none_or(is_shown));

@@ -53,6 +53,7 @@ pub struct Args {
 /// `proposal_not_found` and its kin; `object_missing`, when what can be shown is; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
+    let _head = store.repository().pin_head();
     let repository = store.repository();
     let view = store.view()?;
     let proposal = args.which.find(context, &view)?;
@@ -69,7 +70,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     };
     let made_on = relations::made_on(&store, &view, context.now, &proposal)?;
     let marks = marks_of(&store, &view, context.now, &proposal)?;
-    drop(view);
     if context.format_or(Format::Text) != Format::Text {
         let mut document = Document::new(&proposal, status, &store.places(&proposal));
         document.stands_on = stands_on.iter().map(|lower| lower.id.to_string()).collect();
@@ -106,7 +106,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         text.push(b'\n');
         text.extend(readable.lost(&palette).into_bytes());
         let planned = if status == Status::Pending && readable.missing.is_empty() {
-            diff::planned(&store, &proposal)?
+            diff::planned(&store, &view, &proposal)?
         } else {
             None
         };

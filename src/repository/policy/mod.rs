@@ -17,6 +17,7 @@ use crate::changeset::{RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::proposal::event::BlobRef;
 use crate::proposal::rules::Permits;
+use crate::worktree::Worktree;
 
 /// Where it is, from the repository's top.
 pub const PATH: &str = ".agent-memory/policy.toml";
@@ -106,6 +107,9 @@ impl Repository {
     /// As [`Repository::policy`].
     pub(crate) fn policy_and_head(&self) -> Result<(Policy, Checkout)> {
         let head = self.checkout().map_err(|error| invalid("HEAD", &error))?;
+        if let Some(policy) = self.pin.policy() {
+            return Ok((policy, head));
+        }
         let agreed = if head.is_unborn {
             self.policy_in_index()?
         } else {
@@ -116,6 +120,7 @@ impl Repository {
             (Some(agreed), Some(mine)) => agreed.tightened_by(mine),
             (agreed, mine) => agreed.or(mine).unwrap_or_default(),
         };
+        self.pin.keep(&policy);
         Ok((policy, head))
     }
 
@@ -163,10 +168,10 @@ impl Repository {
 
     fn policy_in_work_tree(&self) -> Result<Option<Policy>> {
         const PLACE: &str = "the work tree";
-        if self.work_dir().is_none() {
-            return Ok(None);
-        }
-        let found = self.worktree()?.file(&RepoPath::new(PATH)?);
+        let Some(top) = self.work_dir() else { return Ok(None) };
+        // No conversion of git's makes it say something else.
+        let tree = Worktree::open(&top)?.with_size_limit(self.settings()?.max_file_size);
+        let found = tree.file(&RepoPath::new(PATH)?);
         let file = match found {
             // aye follows no symlink: the same as no file, which an agent could leave behind too.
             Err(error) if error.is(&crate::beneath::codes::SYMLINK) => None,

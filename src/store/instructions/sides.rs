@@ -47,8 +47,8 @@ impl<'s> Sides<'s> {
     pub(super) fn of(store: &'s Store, worktree: Option<&'s Worktree>) -> Self {
         let index = store.repository().repo.index_or_empty().ok();
         let mut sides = Self { store, worktree, index, head: BTreeMap::new() };
-        let tree = store.repository().repo.head_tree_id().ok();
-        sides.head = tree.map(|tree| sides.compared(tree.detach())).unwrap_or_default();
+        let tree = store.repository().head_tree();
+        sides.head = tree.map(|tree| sides.compared(tree)).unwrap_or_default();
         sides
     }
 

@@ -1,11 +1,7 @@
-//! The files of loose refs, read with as few system calls as they take: with the refs of some hundred
-//! clones they are most of the work of a command. gix takes six for a file, this takes three.
+//! The files of loose refs.
 
-use std::io::{self, ErrorKind, Read as _};
+use std::io::{self, ErrorKind};
 use std::path::Path;
-
-/// More bytes than the file of a ref has.
-const LONGEST: usize = 4 * 1024;
 
 /// Calls `found` with the name of each file below the directory `prefix` of `top`, which ends in a slash as
 /// the names begin with it; lock files are left out, and directories that `enter` says no to, which gets
@@ -39,23 +35,12 @@ pub(super) fn names(
     inside.iter().try_for_each(|name| names(top, name, enter, found))
 }
 
-/// The file of a ref, which has one short line, in one read.
-///
-/// # Errors
-/// If it cannot be read, or has more than a line.
-pub(super) fn line(path: &Path) -> io::Result<Vec<u8>> {
-    let mut content = [0; LONGEST];
-    match std::fs::File::open(path)?.read(&mut content)? {
-        LONGEST => Err(io::Error::new(ErrorKind::InvalidData, "it has more than a line")),
-        length => Ok(content[..length].to_vec()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::*;
+    use crate::repository::line;
 
     #[test]
     fn files_are_named_from_the_top_and_locks_left_out() {
@@ -65,7 +50,7 @@ mod tests {
         fs::write(path("refs/aye/remotes/a b/l"), "1\n").unwrap();
         fs::write(path("refs/aye/remotes/a b/l.lock"), "2\n").unwrap();
         fs::write(path("refs/aye/remotes/a b/c/l"), "3\n").unwrap();
-        fs::write(path("refs/aye/remotes/long"), "x".repeat(LONGEST)).unwrap();
+        fs::write(path("refs/aye/remotes/long"), "x".repeat(4096)).unwrap();
         fs::create_dir_all(path("refs/aye/p/none")).unwrap();
         let mut found = Vec::new();
         for prefix in ["refs/aye/remotes/", "refs/aye/p/", "refs/aye/kept/"] {

@@ -23,7 +23,7 @@ pub(super) use write::{Moved, compare_and_swap, delete, remove, set};
 
 use super::codes;
 use crate::error::{Error, Result};
-use crate::repository::Repository;
+use crate::repository::{Repository, line};
 
 /// Where a ref points to; `None` for a symbolic one.
 type Target = io::Result<Option<ObjectId>>;
@@ -111,7 +111,7 @@ pub(super) fn names(
 
 /// The loose ref `name`; `Ok(None)` where there is no such file, or a symbolic ref.
 fn loose_target(repository: &Repository, name: &str) -> Target {
-    match loose::line(&repository.common_dir().join(name)) {
+    match line(&repository.common_dir().join(name)) {
         Err(error) if is_absent(&error) => Ok(None),
         content => content.and_then(|content| parse(&content, repository.repo().object_hash())),
     }

@@ -12,8 +12,9 @@ use crate::store::{pending, projection};
 
 impl Writer<'_> {
     /// Makes the files and the ref of the thread `id` follow. `false`: its ref, if there is one, is to go; those
-    /// of one command go together. A ref that cannot be written is tried again by the next commit.
-    pub(super) fn project(&mut self, id: &ObjectId) -> Result<bool> {
+    /// of one command go together. A ref that cannot be written is tried again by the next commit. `is_same`: what
+    /// there was of it is right, but for what the command has said of it since.
+    pub(super) fn project(&mut self, id: &ObjectId, is_same: bool) -> Result<bool> {
         let name = self.view.name(id);
         if !self.chains.contains_key(id) && self.view.threads.is_gone(id)? {
             return projection::remove(self.store, &name).map(|()| false);
@@ -34,7 +35,9 @@ impl Writer<'_> {
             let _ = projection::remove(self.store, &name);
         }
         let is_made = self.made.contains(id);
-        if pending && !is_made && !pending::has_content(self.store, &proposal) {
+        let is_same =
+            is_same && !is_made && !self.revised.contains(id) && !self.left_over.contains(id);
+        if pending && !is_made && !is_same && !pending::has_content(self.store, &proposal) {
             // Its content may have to come over the network, which a writer does not wait for: what was made here
             // of what it was before goes. Git stops at a ref that leads to what is not there.
             stage(false);
@@ -42,7 +45,10 @@ impl Writer<'_> {
             return Ok(false);
         }
         stage(pending);
-        if pending {
+        if pending && is_same {
+            projection::renew_elsewhere(self.store, &proposal)?;
+            projection::make(self.store, &proposal, true)?;
+        } else if pending {
             let made = pending::make(self.store, &proposal, &self.view, self.now);
             crate::failpoint!("store.pending.made");
             if made.is_err() && !self.store.repository().is_partial() {
@@ -54,7 +60,7 @@ impl Writer<'_> {
                 // Whoever may write there does.
                 self.touched.insert(*id);
             }
-            projection::make(self.store, &proposal).and(made.map(drop))?;
+            projection::make(self.store, &proposal, false).and(made.map(drop))?;
         } else {
             // The ref goes whether the files could be removed or not.
             let _ = projection::remove(self.store, &name);

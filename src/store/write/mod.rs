@@ -426,6 +426,8 @@ impl<'store> Writer<'store> {
     /// # Errors
     /// `busy`, and those of the file system. After an error of a thread its events are not recorded.
     pub fn commit(&mut self) -> Result<()> {
+        let has_followed = |id: &&ObjectId| self.view.row(id).is_some_and(|row| row.has_followed());
+        let same: BTreeSet<ObjectId> = self.touched.iter().filter(has_followed).copied().collect();
         if self.chains.values().any(|chain| chain.is_ahead) {
             self.note_touched();
             self.is_noted = true;
@@ -438,7 +440,7 @@ impl<'store> Writer<'store> {
         let touched = std::mem::take(&mut self.touched);
         for id in self.lower_first(touched) {
             // What can be rebuilt must not fail what is recorded; `doctor` tells of it.
-            let Ok(is_pending) = self.project(&id) else { continue };
+            let Ok(is_pending) = self.project(&id, same.contains(&id)) else { continue };
             match is_pending {
                 true => self.announce(&id),
                 false => settled.push(id),
