@@ -196,8 +196,6 @@ pub(crate) fn require_apart<'f>(
     )
 }
 
-/// The digest of a revision's changes.
-
 /// The rules of this repository applied to one caller: see [`crate::proposal::authority`].
 ///
 /// # Errors

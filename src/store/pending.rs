@@ -98,7 +98,7 @@ fn on_lower(
     view: &View<'_>,
     now: DateTime<Utc>,
 ) -> Option<Base> {
-    let repo = &store.repository().repo();
+    let repo = store.repository().repo();
     let tree_of = |commit: ObjectId| Some(repo.find_commit(commit).ok()?.tree_id().ok()?.detach());
     let current = proposal.current();
     let differs = |tree: Option<ObjectId>| {
@@ -125,7 +125,7 @@ fn base(
     head: Option<ObjectId>,
     sink: &mut Batch<'_>,
 ) -> Result<Base> {
-    let repo = &store.repository().repo();
+    let repo = store.repository().repo();
     let head_tree = match head {
         None => None,
         Some(head) => {
@@ -161,9 +161,9 @@ fn on_base(
     let leaves: Result<Vec<Leaf>> =
         revision.changes.iter().map(|change| leaf(&change.path, &change.after)).collect();
     let id = trees::edit(
-        &store.repository().repo(),
+        store.repository().repo(),
         sink,
-        tree(&store.repository().repo(), parent_tree)?,
+        tree(store.repository().repo(), parent_tree)?,
         &leaves?,
     )?;
     let parents: Vec<ObjectId> = parent.into_iter().collect();

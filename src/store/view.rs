@@ -90,7 +90,8 @@ impl<'s> View<'s> {
         }
         let Some(mut rows) = self.open.take() else { return Ok(()) };
         for (id, ..) in moved {
-            let before = rows.iter().position(|row| row.thread == id.to_string());
+            let name = id.to_string();
+            let before = rows.iter().position(|row| row.thread == name);
             let before = before.map(|at| rows.swap_remove(at));
             rows.push(self.fresh_row(id, before.as_ref())?);
         }
