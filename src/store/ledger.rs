@@ -421,7 +421,7 @@ mod tests {
     use crate::store::thread::tests::{Scene, papers};
 
     fn id(seed: u64) -> ObjectId {
-        ObjectId::from_hex(crate::sha256::hex(&seed.to_le_bytes())[..40].as_bytes()).unwrap()
+        ObjectId::from_hex(&crate::sha256::hex(&seed.to_le_bytes()).as_bytes()[..40]).unwrap()
     }
 
     proptest! {

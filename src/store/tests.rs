@@ -65,7 +65,7 @@ fn authority(verb: Verb, proposal: Option<&Proposal>) -> Authority {
 }
 
 fn changeset(path: &str, before: Option<&str>, after: &str) -> Changeset {
-    let file = |text: &str| File { bytes: text.as_bytes().to_vec().into(), mode: Mode::Regular };
+    let file = |text: &str| File { bytes: text.as_bytes().to_vec(), mode: Mode::Regular };
     Changeset::new(vec![FileChange {
         path: RepoPath::new(path).unwrap(),
         before: before.map(file),
@@ -298,7 +298,7 @@ fn plans_and_patches_are_threads_of_their_own() {
 }
 
 fn hash(store: &Store, text: &str) -> String {
-    let file = File { bytes: text.as_bytes().to_vec().into(), mode: Mode::Regular };
+    let file = File { bytes: text.as_bytes().to_vec(), mode: Mode::Regular };
     store.entry_of(&file).unwrap().id
 }
 
@@ -312,7 +312,7 @@ fn a_decided_thread_is_found_in_the_ledger() {
     for _ in 0..2 {
         let view = store.view().unwrap();
         let applied = Filter { status: Some(Status::Applied), ..Filter::default() };
-        assert_eq!(view.ids_of(&applied, at(3)).unwrap(), [proposal.id.clone()]);
+        assert_eq!(view.ids_of(&applied, at(3)).unwrap(), std::slice::from_ref(&proposal.id));
         assert!(view.last_applied(1).unwrap().is_some());
         assert_eq!(view.approved_steps(&RepoPath::new("a.txt").unwrap()).unwrap().len(), 1);
         assert_eq!(view.log(None, None).unwrap().len(), 2);
@@ -348,7 +348,7 @@ fn a_hostile_memo_is_dropped() {
         assert_eq!(store.view().unwrap().count_pending(at(1)).unwrap(), 1);
         assert!(std::fs::read(&path).unwrap() == mended);
         let ids = store.view().unwrap().ids_of(&Filter::pending(), at(1)).unwrap();
-        assert_eq!(ids, [proposal.id.clone()], "{bytes:?}");
+        assert_eq!(ids, std::slice::from_ref(&proposal.id), "{bytes:?}");
     }
     std::fs::remove_file(&path).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
@@ -389,7 +389,7 @@ fn pending_refs_and_projections_follow_and_expire() {
 fn long_lists_are_blobs_of_their_own() {
     let Fixture { directory: _directory, store } = fixture();
     let files = (0..600).map(|n| {
-        let file = File { bytes: format!("{n}\n").into_bytes().into(), mode: Mode::Regular };
+        let file = File { bytes: format!("{n}\n").into_bytes(), mode: Mode::Regular };
         let path = RepoPath::new(format!("some/directory/file-{n}.txt")).unwrap();
         FileChange { path, before: None, after: Some(file), origin: None, snippets: Vec::new() }
     });

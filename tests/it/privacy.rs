@@ -134,7 +134,7 @@ fn private_files_make_private_proposals_in_every_form() {
     here.agent("codex", &["call", "apply_patch", &request]);
     let list = here.aye(&["list", "--json"]).ok().json();
     let items = list["proposals"].as_array().expect("a list");
-    assert!(items.iter().all(|item| is_private(item)), "{list:#}");
+    assert!(items.iter().all(is_private), "{list:#}");
     assert_eq!(items.len(), 3, "{list:#}");
     // Where nothing gates it, the patch itself.
     here.git(&["config", "aye.gate", "false"]);

@@ -7,7 +7,6 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::proposal::event::{Evidence, Said, Subject, Verdict};
-use crate::proposal::manifest::Manifest;
 use crate::proposal::sample::{self, CLONE, OTHER};
 use crate::proposal::statement::{ends_bytes, seen_sha256};
 use crate::proposal::{Event, Statement, fold};
@@ -258,12 +257,10 @@ fn papers_are_what_the_statement_names() {
     let mut whole = papers();
     whole.ends.clone_from(&ends);
     whole.statement.ends = Some(ends_sha256(&ends));
-    let named = |manifest: &Manifest| {
-        let bytes = manifest.to_bytes();
-        let id = scene.add(Kind::Blob, &bytes).to_string();
-        Some(crate::proposal::event::BlobRef { id, sha256: crate::sha256::hex(&bytes) })
-    };
-    whole.statement.manifest = named(&manifest);
+    let bytes = manifest.to_bytes();
+    let id = scene.add(Kind::Blob, &bytes).to_string();
+    let sha256 = crate::sha256::hex(&bytes);
+    whole.statement.manifest = Some(crate::proposal::event::BlobRef { id, sha256 });
     whole.manifest = Some(manifest.clone());
     let read = |papers: &Papers| {
         let tip = scene.reject(first, &[first], papers);
@@ -289,7 +286,7 @@ fn event_holds_the_content_that_it_names() {
     let scene = Scene::new();
     let [before, after] = ["a", "b0"].map(|text| scene.add(Kind::Blob, text.as_bytes()));
     let mut change = sample::change("a.txt", "a", "b0");
-    let entry = |id: ObjectId| Some(crate::proposal::Entry::new(&id.to_string(), "100644"));
+    let entry = |id: ObjectId| Some(crate::proposal::Entry::new(id.to_string(), "100644"));
     (change.before, change.after) = (entry(before), entry(after));
     let (actor, clone) = (sample::person("ada"), CLONE.to_owned());
     let data = sample::propose(Subject::Code, vec![change]);

@@ -218,7 +218,7 @@ fn the_program_writes_the_statement_that_the_format_names() {
     let name = json!({"id": scene.thread, "sha256": forger::sha256(first.lines().0)});
     assert_eq!((&statement["proposal"], &statement["revision"]), (&name, &name));
     assert_eq!(statement["format"], "aye-decision@2");
-    assert_eq!(statement["seen"], forger::list_sha256(&[scene.thread.clone()]));
+    assert_eq!(statement["seen"], forger::list_sha256(std::slice::from_ref(&scene.thread)));
     assert_eq!(statement["actor"], own.event["actor"]);
     assert_eq!(statement["target"]["ref"], "refs/heads/main");
     assert_eq!(statement["target"]["commit"], scene.repo.git(&["rev-parse", "HEAD"]));

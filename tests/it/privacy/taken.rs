@@ -88,7 +88,7 @@ fn private_text_in_the_tree_of_a_session_is_private() {
     here.aye(&["run", "--name", "s", "--", "sh", "-c", &script]).ok();
     let list = here.aye(&["list", "--json"]).ok().json();
     let items = list["proposals"].as_array().expect("a list");
-    assert!(items.len() == 2 && items.iter().all(|item| is_private(item)), "{list:#}");
+    assert!(items.len() == 2 && items.iter().all(is_private), "{list:#}");
     stays_here(&scene);
 }
 
