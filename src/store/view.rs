@@ -22,7 +22,7 @@ const MOST_KEPT: u64 = 16 << 20;
 pub type Moves = Rc<[(RepoPath, RepoPath)]>;
 
 /// The state of the store when this was made: refs are read once, commits when they are asked for. Nothing is
-/// locked. A proposal is always folded from its commits; lists come from the [memo](super::memo).
+/// locked. A proposal is always folded from its commits; lists come from the memo.
 pub struct View<'s> {
     store: &'s Store,
     pub(super) threads: Threads<'s>,
