@@ -40,13 +40,13 @@ pub struct Root {
 /// An open directory beneath the root.
 #[derive(Debug)]
 pub struct Dir {
-    fd: OwnedFd,
+    fd: Arc<OwnedFd>,
 }
 
 /// Opens the directory at `path`; the last component must not be a symlink, those above may be.
 pub fn open_last(path: &Path) -> io::Result<Dir> {
     let flags = DIRECTORY | OFlags::NOFOLLOW;
-    Ok(Dir { fd: rustix::fs::open(path, flags, Mode::empty())? })
+    Ok(Dir { fd: Arc::new(rustix::fs::open(path, flags, Mode::empty())?) })
 }
 
 impl Root {
@@ -62,8 +62,7 @@ impl Root {
     /// `symlink_in_way`, `in_submodule`, or the system's refusal.
     pub fn directory(&self, path: &BStr) -> Result<Place> {
         if path.is_empty() {
-            let fd = self.fd.as_ref().try_clone().map_err(|error| cannot_open(path, &error))?;
-            return Ok(Place::Directory(Rc::new(Dir { fd })));
+            return Ok(Place::Directory(Rc::new(Dir { fd: Arc::clone(&self.fd) })));
         }
         let above = || path.rfind_iter("/").map(|slash| path[..slash].as_bstr());
         let all = || std::iter::once(path).chain(above());
@@ -74,7 +73,7 @@ impl Root {
         let Some(fd) = open_beneath(&self.fd, path) else { return self.walk(path) };
         match all().find(|directory| self.is_repository(directory)) {
             Some(inside) => Err(in_repository(inside)),
-            None => Ok(Place::Directory(Rc::new(Dir { fd }))),
+            None => Ok(Place::Directory(Rc::new(Dir { fd: Arc::new(fd) }))),
         }
     }
 
@@ -112,14 +111,14 @@ impl Root {
     /// Component by component, each relative to the open one before it: as long as the path, where
     /// looking at every directory above by its whole name is as long as its square.
     fn walk(&self, path: &BStr) -> Result<Place> {
-        let mut fd = self.fd.as_ref().try_clone().map_err(|error| cannot_open(path, &error))?;
+        let mut fd = Arc::clone(&self.fd);
         let mut end = 0;
         for name in path.split(|b| *b == b'/') {
             let done = path[..end].as_bstr();
             end += name.len() + usize::from(end > 0);
             let here = path[..end].as_bstr();
             match rustix::fs::openat(&fd, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()) {
-                Ok(next) => fd = next,
+                Ok(next) => fd = Arc::new(next),
                 Err(Errno::NOENT) => return Ok(Place::Missing(done.into())),
                 Err(error @ (Errno::NOTDIR | Errno::LOOP | Errno::MLINK)) => {
                     return match rustix::fs::statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -370,7 +369,8 @@ impl Dir {
     /// Opens the directory of that name, which must not be a symlink.
     pub fn enter(&self, name: &BStr) -> io::Result<Self> {
         let flags = DIRECTORY | OFlags::NOFOLLOW;
-        Ok(Self { fd: rustix::fs::openat(&self.fd, name.as_bytes(), flags, Mode::empty())? })
+        let fd = rustix::fs::openat(&self.fd, name.as_bytes(), flags, Mode::empty())?;
+        Ok(Self { fd: Arc::new(fd) })
     }
 
     /// What the directory itself is.

@@ -125,7 +125,7 @@ impl Repository {
         Ok(head)
     }
 
-    /// HEAD on a branch whose ref is a file, as it nearly always is.
+    /// HEAD on a branch that has commits, as it nearly always is: gix takes fifteen system calls.
     fn on_a_branch(&self) -> Option<Checkout> {
         let head = line(&self.repo.git_dir().join("HEAD")).ok()?;
         let branch = head.strip_prefix(b"ref: ")?.trim_end().to_str().ok()?.to_owned();
@@ -133,8 +133,12 @@ impl Repository {
         if !is_branch || gix::validate::reference::name(branch.as_str().into()).is_err() {
             return None;
         }
-        let commit = line(&self.common_dir.join(&branch)).ok()?;
-        let commit = ObjectId::from_hex(commit.trim_end()).ok()?;
+        let commit = match line(&self.common_dir.join(&branch)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                self.repo.refs.cached_packed_buffer().ok()??.try_find(&*branch).ok()??.target()
+            }
+            found => ObjectId::from_hex(found.ok()?.trim_end()).ok()?,
+        };
         let is_commit = self.header(commit).is_ok_and(|(kind, _)| kind == Kind::Commit);
         is_commit.then_some(Checkout {
             branch: Some(branch),

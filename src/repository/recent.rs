@@ -23,16 +23,23 @@ const ONE_BLOCK: usize = 4 << 10;
 /// inflated to be read. Says nothing about what the repository has.
 #[derive(Clone)]
 pub(super) struct Recent {
-    kept: Arc<Mutex<MemoryCappedHashmap>>,
+    kept: Arc<Mutex<Kept>>,
     /// The repository's own directory of objects.
     objects: Arc<Path>,
+}
+
+struct Kept {
+    objects: MemoryCappedHashmap,
+    /// The last object that was no small loose one: whoever asks for its size asks for it next.
+    missed: Option<ObjectId>,
 }
 
 impl Recent {
     /// Adds a cache to `repo` and its clones.
     pub(super) fn of(repo: &mut gix::Repository) -> Self {
-        let kept = Arc::new(Mutex::new(MemoryCappedHashmap::new(MOST)));
-        let recent = Self { kept, objects: repo.objects.store_ref().path().into() };
+        let kept = Kept { objects: MemoryCappedHashmap::new(MOST), missed: None };
+        let objects = repo.objects.store_ref().path().into();
+        let recent = Self { kept: Arc::new(Mutex::new(kept)), objects };
         let shared = recent.clone();
         repo.objects.set_object_cache(move || Box::new(shared.clone()));
         recent
@@ -42,21 +49,25 @@ impl Recent {
     pub(super) fn keep(&self, id: ObjectId, kind: Kind, data: &[u8]) {
         // One that takes all the room is more likely in the way than read again.
         if data.len() <= MOST / 2 {
-            self.held().put(id, kind, data);
+            self.held().objects.put(id, kind, data);
         }
     }
 
     /// The object `id`, read into `out`, if it is kept or a small loose one.
     pub(super) fn find(&self, id: &ObjectId, out: &mut Vec<u8>) -> Option<Kind> {
         let mut kept = self.held();
-        kept.get(id, out).or_else(|| {
-            let kind = self.loose(id, out)?;
-            kept.put(*id, kind, out);
-            Some(kind)
-        })
+        let found = kept.objects.get(id, out);
+        if found.is_some() || kept.missed.take() == Some(*id) {
+            return found;
+        }
+        match self.loose(id, out) {
+            Some(kind) => kept.objects.put(*id, kind, out),
+            None => kept.missed = Some(*id),
+        }
+        kept.objects.get(id, out)
     }
 
-    fn held(&self) -> MutexGuard<'_, MemoryCappedHashmap> {
+    fn held(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -85,7 +96,7 @@ impl Recent {
 
 impl Object for Recent {
     fn put(&mut self, id: ObjectId, kind: Kind, data: &[u8]) {
-        self.held().put(id, kind, data);
+        self.held().objects.put(id, kind, data);
     }
 
     fn get(&mut self, id: &ObjectId, out: &mut Vec<u8>) -> Option<Kind> {

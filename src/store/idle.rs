@@ -139,10 +139,11 @@ pub fn common_dir(directory: &Path, var: impl Fn(&str) -> Option<OsString>) -> O
             let reach = if limited { 1 } else { usize::MAX };
             let mut directories = start.ancestors().take(reach);
             // What looks like a git directory itself, a bare repository perhaps, ends the walk.
-            let ends = |directory: &&Path| {
-                directory.join(".git").exists() || directory.join("HEAD").exists()
+            let found = |directory: &Path| {
+                let git_dir = git_dir_at(directory);
+                (git_dir.is_some() || directory.join("HEAD").exists()).then_some(git_dir)
             };
-            git_dir_at(directories.find(ends)?)?
+            directories.find_map(found)??
         }
     };
     match std::fs::read_to_string(git_dir.join("commondir")) {
