@@ -106,7 +106,7 @@ fn one_unreadable_proposal_does_not_hide_the_others() {
     let missing =
         serde_json::json!({ "id": "1".repeat(40), "mode": "100644", "sha256": "1".repeat(64) });
     for (changes, code) in [
-        (serde_json::json!([{ "path": "n", "after": missing }]), "object_missing"),
+        (serde_json::json!([{ "path": "n", "after": missing }]), "thread_damaged"),
         (serde_json::json!([{ "path": "n" }]), "no_change"),
     ] {
         let repo = Repo::with(&[("f", "a\n")]);
@@ -118,9 +118,9 @@ fn one_unreadable_proposal_does_not_hide_the_others() {
         repo.aye(&["check"]).exits(1).says(&good[..9]).says(&bad[..9]);
         let list = repo.aye(&["call", "changes", r#"{"action":"list"}"#]).ok().json();
         assert_eq!(list["count"], 2, "{list}");
-        if code == "object_missing" {
+        if code == "thread_damaged" {
             let marked = format!(r#"{{"action":"apply","proposal_id":"{bad}"}}"#);
-            repo.aye(&["call", "changes", &marked]).fails(code, 6);
+            repo.aye(&["call", "changes", &marked]).fails("object_missing", 6);
             let item = &list["proposals"][1];
             assert_eq!(item["id"], *bad);
             assert!(item["unreadable"].as_str().unwrap().contains("1111"), "{item}");

@@ -89,13 +89,16 @@ fn formats_that_would_be_misread_are_refused_and_nothing_is_written() {
     // Refs that are not files: ours would be invisible to git, and `git gc` would delete them.
     let repo = Repo::with(&[("f", "a\n")]);
     let config = repo.text(".git/config");
-    for extension in ["refStorage = reftable", "fromTheFuture = 1"] {
+    for (extension, code) in [
+        ("refStorage = reftable", "refs_unsupported"),
+        ("fromTheFuture = 1", "unsupported_repository"),
+    ] {
         let format = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\t";
         repo.write(".git/config", format!("{config}{format}{extension}\n"));
         let before = repo.snapshot();
         let propose = ["propose", "f", "--old", "a", "--new", "b"];
         for args in [&["list"][..], &propose, &["init"], &["hooks", "install"]] {
-            repo.aye(args).fails("unsupported_repository", 6).notes("hint:");
+            repo.aye(args).fails(code, 6).notes("hint:");
         }
         assert_eq!(repo.snapshot(), before);
         assert!(!Path::new(&repo.path(".git/aye")).exists());
