@@ -145,7 +145,17 @@ fn a_commit_that_is_not_an_event_is_left_out() {
         .map(|at| Forged::comment(&at.to_string()).on(&[&scene.thread]).write(repo))
         .collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    scene.sets_aside(&comment.on(&many).write(repo), "17 parents");
+    scene.sets_aside(&comment.clone().on(&many).write(repo), "17 parents");
+    // The parents are sorted, each once.
+    let mut sorted = [many[0], many[1]];
+    sorted.sort_unstable();
+    let text = repo.git(&["cat-file", "commit", &comment.on(&sorted).write(repo)]);
+    let [low, high] = sorted.map(|id| format!("parent {id}\n"));
+    for parents in [format!("{high}{low}"), format!("{low}{low}{high}")] {
+        let other = text.replacen(&format!("{low}{high}"), &parents, 1);
+        assert_ne!(other, text);
+        scene.sets_aside(&forger::commit(repo, other), "parents in another order");
+    }
     let copy = scene.copy();
     copy.fetches(&Forged::comment("x").on(&many[..16]).write(&copy.repo));
     assert_eq!(show(&copy.repo, &copy.id)["comments"].as_array().map(Vec::len), Some(17));

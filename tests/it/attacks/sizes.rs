@@ -133,6 +133,11 @@ fn nothing_of_any_size_is_read_for_an_event() {
     let id = of_changes(&scene, "Huge", changes.as_array().expect("a list"), &huge);
     limited(&scene.repo, MEMORY, &["show", &id]).ok();
     limited(&scene.repo, MEMORY, &["diff", &id]).fails("size_limit_exceeded", 6);
+    let file = scene.repo.path("../huge");
+    std::fs::File::create(&file).and_then(|it| it.set_len(300 << 20)).expect("a large file");
+    let file = file.to_str().expect("a name").to_owned();
+    let commit = scene.repo.git(&["hash-object", "-t", "commit", "-w", "--literally", &file]);
+    forger::fetched_from(&scene.repo, "3333333333333333", &scene.thread, &commit);
     let (most, _) = cost(&scene.repo, &["list"]);
     assert!(most < 256 << 10, "{most} KiB");
     everything_works(&scene);

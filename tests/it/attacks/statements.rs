@@ -67,6 +67,9 @@ fn a_statement_that_does_not_fit_decides_nothing() {
         &ends.entry("ends", &format!("100644 blob {}", forger::blob(&scene.repo, "x"))),
         "other ends",
     );
+    let both = json!({"reason": "why", "reason_sha256": forger::sha256("why")});
+    let both = apply.clone().stated(both).data(json!({"reason": "why"}));
+    scene.ignores(&both, "both reasons");
     for key in apply.statement.as_ref().and_then(Value::as_object).expect("an object").keys() {
         let mut forged = apply.clone();
         let statement = forged.statement.as_mut().and_then(Value::as_object_mut).expect("one");
