@@ -511,7 +511,7 @@ fn a_forged_stamp_changes_no_decision() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "a.txt", "one", "eins");
     repo.aye(&["reject", &id, "--yes"]).ok();
-    repo.aye(&["check"]).ok();
+    repo.later(&["check"]).run().ok();
     let stamp = repo.text(".git/aye/idle");
     let id = propose(&repo, "a.txt", "one", "eins");
     repo.write(".git/aye/idle", &stamp);
