@@ -156,7 +156,7 @@ fn an_agent_decides_nothing_in_any_form() {
     let withdrawn = withdrawn.stated(json!({"verdict": "withdraw", "actor": actor}));
     undecided.believes(&withdrawn, "rejected");
     for forged in [rejected, withdrawn] {
-        let ended = forged.ends(&scene.repo, &[identity.clone()]).on(&[&own]);
+        let ended = forged.ends(&scene.repo, std::slice::from_ref(&identity)).on(&[&own]);
         scene.fetches(&ended.write(&scene.repo));
         scene.is("applied");
         assert!(finds(&scene.repo, SKIPPED));
