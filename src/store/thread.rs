@@ -648,12 +648,7 @@ impl<'s> Reading<'s> {
             ));
         }
         let (parents, below) = self.parents(&good, own);
-        let is_reached = |tip: &ObjectId| {
-            good.iter().any(|other| other.tip.id != *tip && other.reach.contains(tip))
-        };
-        let mut tips: Vec<ObjectId> = good.iter().map(|walked| walked.tip.id).collect();
-        tips.retain(|tip| !is_reached(tip));
-        tips.sort_unstable();
+        let tips = unreached(good.iter());
         let union: HashSet<&ObjectId> = good.iter().flat_map(|walked| &walked.reach).collect();
         let nodes = &mut self.nodes;
         let events = union.into_iter().filter_map(|id| nodes.get_mut(id)?.stamped.take()).collect();
@@ -913,14 +908,19 @@ impl<'s> Reading<'s> {
                 taken.push(walked);
             }
         }
-        let is_reached = |tip: &ObjectId| {
-            taken.iter().any(|other| other.tip.id != *tip && other.reach.contains(tip))
-        };
-        let mut parents: Vec<ObjectId> = taken.iter().map(|walked| walked.tip.id).collect();
-        parents.retain(|tip| !is_reached(tip));
-        parents.sort_unstable();
-        (parents, (below.len(), size))
+        (unreached(taken.into_iter()), (below.len(), size))
     }
+}
+
+/// The tips of `walked` that no other one leads to, sorted.
+fn unreached<'w>(walked: impl Iterator<Item = &'w Walked> + Clone) -> Vec<ObjectId> {
+    let is_reached = |tip: &ObjectId| {
+        walked.clone().any(|other| other.tip.id != *tip && other.reach.contains(tip))
+    };
+    let mut tips: Vec<ObjectId> =
+        walked.clone().map(|walked| walked.tip.id).filter(|tip| !is_reached(tip)).collect();
+    tips.sort_unstable();
+    tips
 }
 
 #[cfg(test)]
