@@ -56,7 +56,6 @@ pub struct Source {
 
 words! {
     /// How sure the proposer is.
-    #[allow(missing_docs)]
     pub enum Confidence {
         Confirmed = "confirmed",
         Inferred = "inferred",

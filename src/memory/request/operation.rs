@@ -9,7 +9,6 @@ use crate::spelling::{did_you_mean, one_of};
 /// What `create_file` does where there is a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs)]
 pub enum IfExists {
     #[default]
     Reject,
@@ -20,7 +19,6 @@ pub enum IfExists {
 /// What `replace_section` does where there is no such section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs)]
 pub enum IfMissing {
     #[default]
     Reject,
@@ -57,7 +55,6 @@ impl Target {
 /// What an operation does to its file. The variants are the words of the format. A level that is not
 /// given is the present one; the heading of a new section is put above a content that begins with none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum Edit {
     CreateFile { content: String, if_exists: IfExists },
     ReplaceSection { target: Target, content: String, if_missing: IfMissing },

@@ -102,7 +102,6 @@ pub struct Updates {
 
 words! {
     /// What the manifest lets in by one setting.
-    #[allow(missing_docs)]
     pub enum Slot {
         Decisions = "decisions",
         Conventions = "conventions",

@@ -185,7 +185,6 @@ impl Action {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal(pub &'static str);
 
-#[expect(missing_docs, reason = "they say what they are")]
 impl Refusal {
     pub const AT_END: Self = Self("that was the last proposal");
     pub const CANNOT_SPLIT: Self = Self("this hunk cannot be split; e edits it");
