@@ -1,4 +1,4 @@
-//! What exactly people have approved, and whether a commit holds it.
+//! Contents that people have approved, compared with commits.
 
 use std::collections::BTreeSet;
 
@@ -17,16 +17,13 @@ use crate::store::{Filter, View};
 /// A file as approved: its content, or `None` where it was to be deleted.
 pub type Approved = (RepoPath, Option<Entry>);
 
-/// What one decision, or one approval that wrote nothing, covers.
+/// Steps that one decision, or one approval that wrote nothing, covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cover {
-    /// What was approved.
     pub proposal: ProposalId,
-    /// Id of the event that records it, hex.
+    /// Hex id of the recording event.
     pub event: String,
-    /// When.
     pub at: DateTime<Utc>,
-    /// Each file from one content to another.
     pub steps: Vec<Step>,
 }
 
@@ -36,7 +33,6 @@ impl Cover {
         Self { proposal, event, at, steps: steps.approved }
     }
 
-    /// The files as they were approved.
     pub fn files(&self) -> Vec<Approved> {
         let mut files: Vec<Approved> = Vec::new();
         for Step { path, after, .. } in &self.steps {
@@ -48,11 +44,11 @@ impl Cover {
     }
 }
 
-/// All that checks count of what was approved of `proposal`: by the decision that applied it, then
-/// by each approval that wrote nothing. Empty where two clones decided differently, as [`contested::is_binding`] says.
+/// Approvals that checks count: the decision that applied `proposal`, then approvals that wrote
+/// nothing. Empty if `contested::is_binding`.
 ///
 /// # Errors
-/// `statement_invalid`, `object_missing` where no record of it can be believed.
+/// `statement_invalid`, `object_missing` if no record can be believed.
 pub fn covers(view: &View<'_>, proposal: &Proposal) -> Result<Vec<Cover>> {
     if contested::is_binding(view.store(), proposal)? {
         return Ok(Vec::new());
@@ -77,20 +73,17 @@ pub fn covers(view: &View<'_>, proposal: &Proposal) -> Result<Vec<Cover>> {
     }
 }
 
-/// The files that the decision on the applied `proposal`, this clone's where it has one, approved: what the
-/// apply wrote (merged results included), or what the revision decided on says, where the apply only marked.
-/// Empty unless applied, and where the record of the decision cannot be believed.
+/// Files that the decision on an applied proposal approved, preferably this clone's: the apply's
+/// output (merged results included), or the revision's files for a mere mark. `None` if its record
+/// cannot be believed.
 pub fn applied(view: &View<'_>, proposal: &Proposal) -> Option<Cover> {
     let decision = proposal.apply_here(&view.store().clone_ids())?;
     let steps = steps::of(view, proposal, decision).ok()?;
     Some(Cover::new(proposal, &decision.event, decision.at, steps))
 }
 
-/// The first of `approved`, files that `cover` approves, that `lookup` gives neither so nor as what was approved on
-/// top of it, one after the other, has made it.
-///
-/// # Errors
-/// Those of the store.
+/// First file of `approved` whose `lookup` is neither the approved content nor one that later
+/// approvals made of it.
 pub fn first_difference<'a>(
     view: &View<'_>,
     cover: &Cover,
@@ -106,7 +99,7 @@ pub fn first_difference<'a>(
         let all = candidates(view, path, std::slice::from_ref(cover))?;
         let place = all.iter().position(|one| one.event == cover.event);
         let later = all.iter().enumerate().filter(|(at, one)| {
-            // What was decided at once was decided together.
+            // Decisions at the same time were made together.
             let is_later = Some(*at) > place || one.at == cover.at;
             is_later && one.proposal != cover.proposal
         });
@@ -117,11 +110,7 @@ pub fn first_difference<'a>(
     Ok(None)
 }
 
-/// True where `lookup` gives every file of `proposal` as it was approved, or as what was approved
-/// later has made it.
-///
-/// # Errors
-/// As [`first_difference`].
+/// True if `lookup` returns every file as approved, or as later approvals changed it.
 pub fn is_held(
     view: &View<'_>,
     proposal: &Proposal,
@@ -136,22 +125,20 @@ pub fn is_held(
     Ok(false)
 }
 
-/// A record that may have led a file to its content.
 struct Candidate {
     proposal: ProposalId,
     event: String,
     at: DateTime<Utc>,
-    /// The steps of that file.
     steps: Vec<Step>,
     standing: Standing,
 }
 
-/// Whether a record still approves its steps.
 enum Standing {
     Stands,
-    /// An apply that was undone: it counts on a way that goes on with its undo.
+    /// An undone apply counts only on a path that continues with its undo.
     Undone,
-    /// The undo of the apply with this event. `alone`: it counts without that, too, for the proposal is pending.
+    /// Undo of the apply with this event. `alone`: the undo counts without that apply, too, as the
+    /// proposal is pending.
     Undoes {
         apply: String,
         alone: bool,
@@ -165,8 +152,8 @@ impl Candidate {
         Self { proposal, event, at: cover.at, steps, standing }
     }
 
-    /// The applies that are still to be undone behind it, where those of `open` were before it; `None` where it does
-    /// not count there.
+    /// Applies still to be undone after this record, given `open` before it. `None` if the record
+    /// does not count there.
     fn after<'s>(&'s self, open: &BTreeSet<&'s str>) -> Option<BTreeSet<&'s str>> {
         let mut open = open.clone();
         match &self.standing {
@@ -184,8 +171,8 @@ impl Candidate {
     }
 }
 
-/// The records that approve something of `path`, those of `claimed` among them, in the order of the decisions: by
-/// time, then by id. Threads say nothing of each other.
+/// Records that approve a step of `path`, with `claimed`, ordered by time, then id: threads do not
+/// order each other's events.
 fn candidates(view: &View<'_>, path: &RepoPath, claimed: &[Cover]) -> Result<Vec<Candidate>> {
     let mut found = recorded(view, path)?;
     found.extend(claimed.iter().map(|cover| Candidate::new(cover, path, Standing::Stands)));
@@ -193,11 +180,10 @@ fn candidates(view: &View<'_>, path: &RepoPath, claimed: &[Cover]) -> Result<Vec
     Ok(found)
 }
 
-/// What the records of all proposals approve of `path`.
 fn recorded(view: &View<'_>, path: &RepoPath) -> Result<Vec<Candidate>> {
     let filter = Filter { path: Some(path.as_bstr().to_string()), ..Filter::default() };
     let mut found = Vec::new();
-    // No clock: what was applied or approved stays so.
+    // Applied and approved proposals do not expire.
     for summary in view.proposals(&filter, DateTime::<Utc>::MIN_UTC)? {
         let is_decided = summary.status == Status::Applied || !summary.approvals.is_empty();
         if !is_decided && !summary.is_undone {
@@ -215,7 +201,7 @@ fn recorded(view: &View<'_>, path: &RepoPath) -> Result<Vec<Candidate>> {
             let made = steps::of(view, &proposal, undone);
             let back = steps::of_undo(view, &proposal, undo);
             let (Ok(made), Ok(steps)) = (made, back) else { continue };
-            // Lines that were taken along are not what the undo takes back.
+            // An undo reverts only the proposal's own lines.
             let made = Cover::new(&proposal, &undone.event, undone.at, made.without_residue());
             found.push(Candidate::new(&made, path, Standing::Undone));
             let (id, event) = (proposal.id.clone(), undo.event.clone());
@@ -228,17 +214,17 @@ fn recorded(view: &View<'_>, path: &RepoPath) -> Result<Vec<Candidate>> {
     Ok(found)
 }
 
-/// How many ways are followed through what was taken back later.
+/// Limit on search states.
 const MOST: usize = 256;
 
-/// True where `candidates`, in this order, lead from one content to another. What was taken back later counts where
-/// that is on the way, too.
+/// True if `candidates`, in order, lead from one content to the other. An undone apply counts only
+/// with its undo.
 fn reaches<'c>(
     candidates: impl Iterator<Item = &'c Candidate>,
     from: &Option<Entry>,
     to: &Option<Entry>,
 ) -> bool {
-    // Each content with the applies on the way to it that are still to be taken back.
+    // Each content, with the applies before it that are still to be undone.
     let mut reached: Vec<(Option<Entry>, BTreeSet<&str>)> = vec![(from.clone(), BTreeSet::new())];
     for candidate in candidates {
         for step in &candidate.steps {
@@ -255,17 +241,12 @@ fn reaches<'c>(
     reached.iter().any(|(content, open)| content == to && open.is_empty())
 }
 
-/// True where an apply of the proposal counts for checks, and none is contested.
-///
-/// # Errors
-/// `invalid_policy`.
 pub fn counts(view: &View<'_>, proposal: &Proposal) -> Result<bool> {
     let counted = proposal.applies().any(|decision| is_counted(proposal, decision));
     Ok(counted && !contested::is_binding(view.store(), proposal)?)
 }
 
-/// True for applies that checks count: a person's; or what the memory manifest let pass, whose files lie in the
-/// memory directory.
+/// True for applies by a person, and for memory files that the memory manifest let through.
 fn is_counted(proposal: &Proposal, decision: &Decision) -> bool {
     let by_manifest = || {
         proposal.subject == crate::proposal::event::Subject::Memory
@@ -278,12 +259,9 @@ fn is_counted(proposal: &Proposal, decision: &Decision) -> bool {
     decision.effect.is_some() && (decision.is_by_a_person() || by_manifest())
 }
 
-/// True where `commit` changes `path` only as was approved: each step from what its parent, or the first of them that
-/// has something else, has to what it has itself. `claimed` is what was approved of the proposals that it names: they may have
-/// made other files too, such as the index of memory.
-///
-/// # Errors
-/// Those of the store.
+/// True if approved steps lead `path` from a parent's entry (the first that differs) to the
+/// commit's. `claimed`: approvals that the commit names; they may change further files such as the
+/// memory index.
 pub fn is_covered(
     view: &View<'_>,
     commit: &Commit,

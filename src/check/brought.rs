@@ -1,4 +1,4 @@
-//! Which applied proposals a commit brings, as they were approved.
+//! Applied proposals that a commit brings in.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,14 +14,11 @@ use crate::proposal::steps::Step;
 use crate::proposal::{Entry, Proposal, Status};
 use crate::store::{Filter, Store, View};
 
-/// The applied proposals that a commit of the index would bring, oldest first.
-///
-/// # Errors
-/// If the store or the index cannot be read.
+/// Applied proposals that committing the index would bring in, oldest first.
 pub fn by_index(store: &Store, view: &View, now: DateTime<Utc>) -> Result<Vec<Proposal>> {
     let repository = store.repository();
     let staged = commits::staged(repository)?;
-    // What a side of a merge brings is named by its own commits.
+    // A merged side's own commits name its proposals.
     let sides = commits::sides(repository);
     let is_merge = sides.len() > 1;
     let head = repository.head_tree();
@@ -52,11 +49,8 @@ pub fn by_index(store: &Store, view: &View, now: DateTime<Utc>) -> Result<Vec<Pr
     Ok(found)
 }
 
-/// Whether `commit` has every file as it was approved for the applied `proposal`, or as later ones have made it, or
-/// brings the lines of the proposal alone.
-///
-/// # Errors
-/// If the store cannot be read.
+/// True if `commit` has every file of the applied `proposal` as approved or changed later, or
+/// brings in its lines alone.
 pub fn holds(store: &Store, view: &View, commit: &Commit, proposal: &Proposal) -> Result<bool> {
     let Some(approved) = approved::applied(view, proposal) else { return Ok(false) };
     let parent = |path: &RepoPath| commits::entry_at(store.repository(), commit.parent_tree, path);
@@ -65,18 +59,15 @@ pub fn holds(store: &Store, view: &View, commit: &Commit, proposal: &Proposal) -
     Ok(of.is_held(&approved, made)? || of.is_brought(&approved, parent, made)?)
 }
 
-/// Where approved contents are looked up.
 #[derive(Clone, Copy)]
 struct Of<'a> {
-    /// What holds them.
     store: &'a Store,
-    /// What was decided.
     view: &'a View<'a>,
 }
 
 impl Of<'_> {
-    /// Applied proposals that change one of the files of `changes`, each with what it holds now, and that no
-    /// commit is known to hold, or that has left a file as it is now.
+    /// Applied proposals that change a file of `changes`. Omits committed ones, unless a file is
+    /// now as the proposal left it.
     fn applied_among(
         self,
         now: DateTime<Utc>,
@@ -96,7 +87,7 @@ impl Of<'_> {
                     continue;
                 }
                 let Ok(proposal) = view.proposal(&summary.id) else { continue };
-                // What was reverted, reset, or committed on another branch comes again.
+                // A reverted, reset or elsewhere committed change may come again.
                 if proposal.committed().next().is_none() || leaves(&proposal, changes) {
                     let approved = approved::applied(view, &proposal);
                     found.extend(approved.map(|approved| (proposal, approved)));
@@ -109,7 +100,6 @@ impl Of<'_> {
         Ok(found)
     }
 
-    /// True if `lookup` gives every file as it was `approved`, or as later proposals have made it.
     fn is_held(
         self,
         approved: &Cover,
@@ -127,9 +117,8 @@ impl Of<'_> {
         approved::first_difference(self.view, approved, files, lookup)
     }
 
-    /// True if a commit that takes files from what `parent` gives to what `made` does brings what was
-    /// `approved`: it is that very step, or it holds that and `parent` has it neither as approved nor among
-    /// other changes.
+    /// True if a change from `parent` to `made` brings in `approved`. It is the approved step
+    /// itself, or `made` holds the approval and `parent` does not, not even among other changes.
     fn is_brought(
         self,
         approved: &Cover,
@@ -161,7 +150,6 @@ impl Of<'_> {
     }
 }
 
-/// Whether a file of `changes` is as the applied `proposal` has left it.
 fn leaves(proposal: &Proposal, changes: &BTreeMap<BString, Option<Entry>>) -> bool {
     let is_now = |path: &RepoPath, after: &Option<Entry>| {
         changes.get(path.as_bstr()).is_some_and(|found| found == after)

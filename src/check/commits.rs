@@ -1,4 +1,4 @@
-//! Commits as the checks see them: what they change, which proposals they name.
+//! Commits as checks read them: changes, trailers, agents.
 
 use std::collections::BTreeMap;
 
@@ -16,45 +16,39 @@ use crate::repository::Repository;
 use crate::scan::codes;
 use crate::store::{Store, tree_changes, tree_entry as entry};
 
-/// A commit.
 #[derive(Clone, Debug)]
 pub struct Commit {
-    /// Its id.
     pub id: ObjectId,
-    /// Its tree.
     pub tree: ObjectId,
-    /// The tree of its first parent.
+    /// Tree of the first parent.
     pub parent_tree: Option<ObjectId>,
-    /// The trees of its further parents; `None` for one that a shallow clone lacks.
+    /// Trees of further parents; `None` for one that a shallow clone lacks.
     pub merged: Vec<Option<ObjectId>>,
-    /// Values of its `Proposal-Id` trailers, each once.
+    /// Without duplicates, as the other trailer values.
     pub proposal_ids: Vec<String>,
-    /// Values of its `Reviewed-by` trailers, each once.
     pub reviewers: Vec<String>,
-    /// Values of its `Proposed-by` trailers, each once.
     pub proposers: Vec<String>,
-    /// The trailers that name an agent as its author or as one who answers for it: the key, the agent.
+    /// Trailers that make an agent an author or accountable: key, agent.
     pub signed: Vec<(&'static str, &'static str)>,
-    /// The coding agent that it says it is from: its author, committer or a trailer.
+    /// Coding agent named by author, committer or trailer.
     pub agent: Option<&'static str>,
 }
 
 impl Commit {
-    /// Seven characters of the id.
     pub fn short(&self) -> String {
         self.id.to_hex_with_len(7).to_string()
     }
 
-    /// Whether it has the files of its only parent: there is nothing in it that could have been proposed.
+    /// True if nothing differs from the only parent.
     pub fn is_empty(&self) -> bool {
         self.merged.is_empty() && self.parent_tree == Some(self.tree)
     }
 }
 
-/// The ids of the commits that `arguments` of `git rev-list` select, oldest first.
+/// Oldest first.
 ///
 /// # Errors
-/// `invalid_range` with git's own words.
+/// `invalid_range` with git's message.
 pub fn list(repository: &Repository, arguments: &[&str]) -> Result<Vec<ObjectId>> {
     let answer =
         git_here(repository).args(["rev-list", "--reverse"]).args(arguments).arg("--").answer()?;
@@ -71,15 +65,13 @@ pub fn list(repository: &Repository, arguments: &[&str]) -> Result<Vec<ObjectId>
     lines.map(|line| ObjectId::from_hex(line).map_err(|e| Error::bug(e.to_string()))).collect()
 }
 
-/// Git in this very work tree: each has a HEAD of its own.
+/// Each work tree has its own HEAD.
 fn git_here(repository: &Repository) -> Git {
     Git::new(repository.work_dir().unwrap_or_else(|| repository.repo().git_dir().to_owned()))
 }
 
-/// Reads the commit `id`.
-///
 /// # Errors
-/// `invalid_range` if it is missing or damaged.
+/// `invalid_range` if the commit is missing or damaged.
 pub fn read(repository: &Repository, id: ObjectId) -> Result<Commit> {
     let failed = |error: &dyn std::fmt::Display| {
         let message = format!("commit {id} cannot be read: {error}");
@@ -93,7 +85,7 @@ pub fn read(repository: &Repository, id: ObjectId) -> Result<Commit> {
     let repo = repository.repo();
     let commit = repo.find_commit(id).map_err(|e| failed(&e))?;
     let tree = commit.tree_id().map_err(|e| failed(&e))?.detach();
-    // The parent of a shallow clone's last commit is not there.
+    // A shallow clone lacks its boundary commits' parents.
     let mut parents = commit.parent_ids().map(|parent| {
         let parent = parent.object().ok()?.try_into_commit().ok()?;
         parent.tree_id().ok().map(gix::Id::detach)
@@ -113,7 +105,7 @@ pub fn read(repository: &Repository, id: ObjectId) -> Result<Commit> {
     Ok(Commit { id, tree, parent_tree, merged, proposal_ids, reviewers, proposers, signed, agent })
 }
 
-/// The trailers by which an agent is made an author, or answers for a commit. Only people do.
+/// Only people may be authors or accountable.
 fn signed(message: &[u8]) -> Vec<(&'static str, &'static str)> {
     let mut found = Vec::new();
     for key in ["Signed-off-by", "Co-authored-by"] {
@@ -126,9 +118,8 @@ fn signed(message: &[u8]) -> Vec<(&'static str, &'static str)> {
     found
 }
 
-/// The values of lines such as `Proposal-Id:` in the body of a commit message, `key` in lower case. Anywhere in it, because a
-/// squash keeps the trailers of the commits it joins in the middle of the new message. As git
-/// unfolds trailers, the value may begin on the next line, further in.
+/// Trailer values with the lower-case `key` anywhere in the body: a squash leaves trailers in the
+/// middle. A value may be on the next line, indented further, as git unfolds trailers.
 fn named(message: &[u8], key: &[u8]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     let mut lines = message.lines().skip(1).peekable();
@@ -151,24 +142,21 @@ fn named(message: &[u8], key: &[u8]) -> Vec<String> {
     ids
 }
 
-/// A file that a commit holds otherwise than one of its parents.
+/// An entry that differs from one parent's.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// What it holds; `None` where the file is not there.
+    /// `None` if deleted.
     pub entry: Option<Entry>,
-    /// Otherwise than each of them: of a merge as in `git diff-tree -c`, for what it brings was changed where it was
-    /// committed.
+    /// True if the entry differs from every parent's, as in `git diff-tree -c`: a merge only brings
+    /// in the others.
     pub is_own: bool,
 }
 
-/// The files that `commit` holds otherwise than one of its parents; none for a merge of which one is not here.
-///
-/// # Errors
-/// As [`tree_changes`].
+/// Entries that differ from one parent's. Empty for a merge with a missing parent.
 pub fn changes(repository: &Repository, commit: &Commit) -> Result<BTreeMap<BString, Change>> {
     let (first, others) = (&commit.parent_tree, &commit.merged);
     let mut found: BTreeMap<BString, Change> = BTreeMap::new();
-    // Compared with nothing, all of a merge would be its own.
+    // Compared with nothing, every file would count as the merge's own.
     if !others.is_empty() && (first.is_none() || others.contains(&None)) {
         return Ok(found);
     }
@@ -186,30 +174,26 @@ pub fn changes(repository: &Repository, commit: &Commit) -> Result<BTreeMap<BStr
     Ok(found)
 }
 
-/// What git makes of the two commits that a third one merges.
 #[derive(Clone, Debug)]
 pub struct ByGit {
-    /// The files, with those that both have changed.
+    /// Includes conflicting files.
     pub tree: ObjectId,
-    /// The files in which edits meet.
     pub conflicts: Vec<BString>,
 }
 
 impl ByGit {
-    /// Whether it has `entry` at `path`, and no conflict there.
     pub fn has(&self, repository: &Repository, path: &RepoPath, entry: &Option<Entry>) -> bool {
         let is_clean = !self.conflicts.iter().any(|name| name == path.as_bstr());
         is_clean && entry_at(repository, Some(self.tree), path) == *entry
     }
 }
 
-/// What git makes of the two commits that `commit` merges; `None` where it merges fewer or more, and with git before
-/// 2.38.
+/// git's own merge of the two parents; `None` for another number of parents, and before git 2.38.
 ///
 /// # Errors
-/// `git_not_found`; `invalid_range` with git's own words where it cannot merge them.
+/// `git_not_found`; `invalid_range` with git's message if git cannot merge them.
 pub fn merged_by_git(repository: &Repository, commit: &Commit) -> Result<Option<ByGit>> {
-    /// Of git that does not know the options.
+    /// Exit status of a git without these options.
     const USAGE: i32 = 129;
     if commit.merged.len() != 1 {
         return Ok(None);
@@ -217,7 +201,7 @@ pub fn merged_by_git(repository: &Repository, commit: &Commit) -> Result<Option<
     let [one, two] = [1, 2].map(|parent| format!("{}^{parent}", commit.id));
     let merge = ["merge-tree", "--write-tree", "--allow-unrelated-histories", "--name-only", "-z"];
     let answer = git_here(repository).args(merge).args([&one, &two]).answer()?;
-    // The tree and the names of conflicts, each ended by a NUL; an empty one before what is said to people.
+    // NUL-terminated: tree, conflicting names, an empty field, messages.
     let mut fields = answer.stdout.split(|byte| *byte == 0);
     let tree = fields.next().and_then(|tree| ObjectId::from_hex(tree).ok());
     if tree.is_none() && answer.status != USAGE {
@@ -232,19 +216,17 @@ pub fn merged_by_git(repository: &Repository, commit: &Commit) -> Result<Option<
     Ok(tree.map(|tree| ByGit { tree, conflicts }))
 }
 
-/// What `tree` holds at `path`.
 pub fn entry_at(repository: &Repository, tree: Option<ObjectId>, path: &RepoPath) -> Option<Entry> {
     let tree = repository.repo().find_tree(tree?).ok()?;
     let found = tree.lookup_entry(path.components().map(|name| name.to_vec())).ok()??;
     (!found.mode().is_tree()).then(|| entry(found.mode(), found.object_id()))
 }
 
-/// Whether `found`, the file of a commit, has what `step` changes, whatever else it holds; not where that cannot be
-/// told.
+/// True if `found`, a commit's file, has the change of `step` among others. False if undecidable.
 pub fn has(store: &Store, step: &Step, found: Option<Entry>) -> bool {
     let mut there: BTreeMap<RepoPath, File> = BTreeMap::new();
     if let Some(entry) = found {
-        // The text of a symlink is no content of a file.
+        // A symlink's target is not file content.
         if !entry.is_regular() {
             return false;
         }
@@ -254,7 +236,7 @@ pub fn has(store: &Store, step: &Step, found: Option<Entry>) -> bool {
     decide::contains(store, step, &there).unwrap_or(false)
 }
 
-/// The trees of the commits that a merge which is being committed joins: that of HEAD, and those that are merged.
+/// Trees of HEAD and of the commits in `MERGE_HEAD`.
 pub fn sides(repository: &Repository) -> Vec<ObjectId> {
     let merged = std::fs::read(repository.repo().git_dir().join("MERGE_HEAD")).unwrap_or_default();
     let tree = |line: &[u8]| {
@@ -264,12 +246,8 @@ pub fn sides(repository: &Repository) -> Vec<ObjectId> {
     repository.head_tree().into_iter().chain(merged.lines().filter_map(tree)).collect()
 }
 
-/// What the index has different from HEAD, as git sees it from here: path and staged content,
-/// `None` where the file is deleted. `GIT_INDEX_FILE` counts, so in a hook this is what the
-/// commit will change.
-///
-/// # Errors
-/// `git_failed`.
+/// Staged changes against HEAD; `None` for a deleted file. git reads `GIT_INDEX_FILE`, so a hook
+/// sees exactly what the commit will change.
 pub fn staged(repository: &Repository) -> Result<BTreeMap<BString, Option<Entry>>> {
     let Some(top) = repository.work_dir() else { return Ok(BTreeMap::new()) };
     let tree = match repository.head_tree() {
@@ -285,7 +263,7 @@ pub fn staged(repository: &Repository) -> Result<BTreeMap<BString, Option<Entry>
     Ok(raw(&out))
 }
 
-/// Reads `:<mode> <mode> <id> <id> <status>\0<path>\0` records.
+/// Parses `:<mode> <mode> <id> <id> <status>\0<path>\0` records.
 fn raw(out: &[u8]) -> BTreeMap<BString, Option<Entry>> {
     let mut found = BTreeMap::new();
     let mut fields = out.split(|byte| *byte == 0);
@@ -317,7 +295,7 @@ mod tests {
         let message =
             b"Text\n\nProposal-Id:\n prop_a\nProposal-Id: \r\n\tprop_b\nProposal-Id:\nx\n";
         assert_eq!(named(message, b"proposal-id"), ["prop_a", "prop_b"]);
-        // As a squash indents them: an empty one, and what comes after it.
+        // A squash indents trailers; the first one here is empty.
         let message =
             b"Text\n\n    Proposal-Id:\n    Proposed-by: bot\n    Proposal-Id:\n      prop_c";
         assert_eq!(named(message, b"proposal-id"), ["prop_c"]);

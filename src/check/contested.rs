@@ -1,5 +1,4 @@
-//! Decisions that differ, held to the evidence that the policy asks for: anybody who may push can make one that stands
-//! beside another.
+//! Contradictory decisions, weighed by evidence: anyone with push access can publish a second one.
 
 use crate::changeset::sensitive;
 use crate::decide;
@@ -8,8 +7,8 @@ use crate::proposal::event::{Evidence, Subject};
 use crate::proposal::{Proposal, State};
 use crate::store::Store;
 
-/// Whether two decisions on `proposal` differ and both reach the evidence of the policy in HEAD. None does where there is
-/// no policy.
+/// True if two different decisions both reach the evidence of the policy in HEAD. Without a policy
+/// none does.
 ///
 /// # Errors
 /// `invalid_policy`.

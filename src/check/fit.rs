@@ -1,4 +1,4 @@
-//! Whether pending proposals still fit the files.
+//! Pending proposals compared with the present files.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -12,20 +12,20 @@ use crate::proposal::{Entry, Proposal};
 use crate::store::{Store, Summary, View};
 use crate::worktree::Worktree;
 
-/// After so many files were read the index is, which has the ids of those that have not changed.
+/// Files read before the index is, which has the ids of unmodified files.
 const MOST_READ: usize = 32;
 
-/// The present files, each looked at once however many proposals change it.
+/// Caches the present files across proposals.
 pub struct Fit<'a> {
     store: &'a Store,
     tree: OnceCell<Option<Present>>,
-    /// What git would store of each file; the inner `None` where it is not there.
+    /// Entry that git would store; inner `None` for an absent file.
     seen: RefCell<BTreeMap<RepoPath, Option<Entry>>>,
-    /// What the index tells of files, once it is worth reading.
+    /// Read once that pays off.
     unmoved: RefCell<Option<Unmoved>>,
 }
 
-/// A work tree, and the file that was read last, which is often the next one, too.
+/// The last file read is often the next one, too.
 struct Present {
     tree: Worktree,
     last: RefCell<Option<(RepoPath, Option<File>)>>,
@@ -55,7 +55,6 @@ impl Snapshot for Present {
 }
 
 impl<'a> Fit<'a> {
-    /// Against the files of the work tree, where there are any.
     pub fn new(store: &'a Store) -> Self {
         let (tree, seen, unmoved) = Default::default();
         Self { store, tree, seen, unmoved }
@@ -70,10 +69,7 @@ impl<'a> Fit<'a> {
         Ok(self.tree.get().and_then(Option::as_ref))
     }
 
-    /// Why the proposal does not fit; `None` where it does, or where there are no files.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Reason for a conflict; `None` without one, or without a work tree.
     pub fn conflict(&self, view: &View, proposal: &Proposal) -> Result<Option<String>> {
         let Some(tree) = self.tree()? else { return Ok(None) };
         if self.is_unchanged(tree, proposal) {
@@ -81,13 +77,13 @@ impl<'a> Fit<'a> {
         }
         let changeset = match self.store.recorded(&proposal.current().changes) {
             Ok(changeset) => changeset,
-            // What a partial clone could not fetch says nothing of the files.
+            // An unfetched content proves no conflict.
             Err(_) if self.store.awaits(&proposal.current().changes) => return Ok(None),
-            // One damaged object must not hide what else wants attention.
+            // A damaged object must not hide the other findings.
             Err(error) => return Ok(Some(error.message().to_owned())),
         };
         let sides = Sides { ours: "present", theirs: "proposed" };
-        // A symlink or directory in the way is as good a reason as lines that differ.
+        // A symlink or directory in the way is a conflict, too.
         let plan = |changeset: &Changeset| plan::plan(changeset.changes(), tree, sides);
         let planned = plan(&changeset).and_then(|planned| {
             let changes = changeset.changes();
@@ -100,22 +96,17 @@ impl<'a> Fit<'a> {
             Ok(plan) => plan.refusal(),
             Err(error) => Some(error),
         };
-        // Where the file lies it may fit: `apply` names what brings it here.
+        // Excluded files (sparse checkout) may fit: `apply` names the command that checks them out.
         let unfit = unfit.filter(|error| self.store.repository().left_out(error).is_none());
         Ok(unfit.map(|error| error.message().to_owned()))
     }
 
-    /// What git would store of `path` as it is; `None` where that cannot be told, or nothing is checked
-    /// out.
+    /// Entry that git would store for `path`; `None` if unknown.
     pub fn holds(&self, path: &RepoPath) -> Option<Option<Entry>> {
         self.now(self.tree().ok()??, path)
     }
 
-    /// Whether a pending proposal of this clone fits by what its list has of it alone: its thread need not be read
-    /// then.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// True if the list's record alone shows that a proposal fits, so its thread need not be read.
     pub fn is_known_to_fit(&self, view: &View, summary: &Summary) -> Result<bool> {
         let Some(tree) = self.tree()? else { return Ok(true) };
         let mut files = view.files_of(&summary.thread)?.peekable();
@@ -132,13 +123,13 @@ impl<'a> Fit<'a> {
             && self.are_sides(tree, sides)
     }
 
-    /// What another clone shows as the change is held against its content.
+    /// Other clones' proposals and later revisions are compared by content instead.
     fn is_own(&self, clone: &String, revisions: usize) -> bool {
         revisions == 1 && self.store.clone_ids().contains(clone)
     }
 
-    /// True where each file is what the change starts from or leads to, by the ids of their content
-    /// alone: neither side of the change has to be read then. Those objects have to be there.
+    /// True if each file has the id of one side of its change, so that no side is read. Both
+    /// objects must be present.
     fn are_sides<'c>(
         &self,
         tree: &Present,
@@ -152,7 +143,7 @@ impl<'a> Fit<'a> {
         })
     }
 
-    /// The file as git would store it; the outer `None` where that cannot be said.
+    /// Outer `None` if unknown.
     fn now(&self, tree: &Present, path: &RepoPath) -> Option<Option<Entry>> {
         if let Some(known) = self.seen.borrow().get(path) {
             return Some(known.clone());
@@ -168,7 +159,6 @@ impl<'a> Fit<'a> {
         Some(entry)
     }
 
-    /// What the index has of a file that has not changed since.
     fn unmoved(&self, path: &RepoPath) -> Option<Entry> {
         if self.seen.borrow().len() < MOST_READ {
             return None;
@@ -178,8 +168,7 @@ impl<'a> Fit<'a> {
     }
 }
 
-/// Whether a file that was there before the change is not any more: even what deletes it does not fit where
-/// the file has only moved.
+/// True if the file has vanished. Even a deletion conflicts then: the file may only have moved.
 fn is_gone<T, B>(now: Option<&T>, before: Option<B>) -> bool {
     now.is_none() && before.is_some()
 }

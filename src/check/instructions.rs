@@ -1,12 +1,12 @@
-//! Commits that change what instructs coding agents.
+//! Commits that change instructions of coding agents.
 
 use super::commits::Commit;
 use super::{Concern, FailOn};
 use crate::changeset::RepoPath;
 use crate::report::{Finding, Level};
 
-/// The finding for a commit that changes the file at `path`, of which `what` says why that matters: an error
-/// where an agent made it and no person approved this content, otherwise a notice.
+/// `what` says why the file matters. An error if an agent made the commit and no person approved
+/// this content, otherwise a notice.
 pub fn finding(
     commit: &Commit,
     path: &RepoPath,

@@ -1,4 +1,4 @@
-//! The marks of proposals: found once, in one place, for whatever shows or decides them.
+//! Marks of proposals, computed in one place for all commands.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -14,14 +14,11 @@ use crate::scan::gate::{self, Warning};
 use crate::scan::{ALLOW_LIST, SIZE_LIMIT};
 use crate::store::{Store, Summary, View};
 
-/// Bytes over which a file is large: nobody reads it to its end.
+/// Bytes above which nobody reads a file to its end.
 const LARGE: u64 = 1 << 20;
 
-/// The marks of the pending ones among `summaries`, where they have some. Content is read once for each
-/// revision: what was found is in the cache then. Content that is not in this clone is not judged.
-///
-/// # Errors
-/// Those of the store.
+/// Marks of the pending `summaries`. Content is read once per revision, then marks come from the
+/// cache. Content missing here is not judged.
 pub fn marks(
     store: &Store,
     view: &View,
@@ -35,7 +32,7 @@ pub fn marks(
         let marks = match known(view, basis, &summary.revision)? {
             Some(marks) => marks,
             None => {
-                // One that has lost an object since the memo was made: whoever asks for it is told.
+                // Commands on this proposal report the lost object.
                 let Ok(proposal) = view.proposal(&summary.id) else { continue };
                 let changes = &proposal.current().changes;
                 let instructions = instructions.get_or_init(|| store.instructions());
@@ -58,11 +55,7 @@ pub fn marks(
     Ok(found)
 }
 
-/// The marks of one revision that is about to be decided or shown: what a partial clone does not have of
-/// it is fetched.
-///
-/// # Errors
-/// Those of the store.
+/// Marks of a revision about to be decided or shown; fetches contents missing in a partial clone.
 pub fn of(store: &Store, view: &View, revision: &Revision) -> Result<Vec<Mark>> {
     let basis = basis_of(store.repository());
     let head = store.repository().head_ref();
@@ -78,15 +71,11 @@ pub fn of(store: &Store, view: &View, revision: &Revision) -> Result<Vec<Mark>> 
     Ok(beside(marks, made_for, head.as_deref()))
 }
 
-/// The marks of each of `proposals`; see [`of`].
-///
-/// # Errors
-/// Those of the store.
 pub fn of_each(store: &Store, view: &View, proposals: &[Proposal]) -> Result<Vec<Vec<Mark>>> {
     proposals.iter().map(|proposal| of(store, view, proposal.current())).collect()
 }
 
-/// `marks`, which the content has, with that of the branch: it hangs on HEAD.
+/// Adds the branch mark, which depends on HEAD and is never cached.
 fn beside(mut found: Vec<Mark>, made_for: Option<&str>, head: Option<&str>) -> Vec<Mark> {
     found.extend(marks::other_branch(made_for, head));
     found
@@ -101,8 +90,8 @@ fn written(marks: &[Mark]) -> String {
     serde_json::to_string(marks).unwrap_or_default()
 }
 
-/// What the marks depend on beside the revision: this program, the known false alarms, and
-/// the policy. Imports count as they were when the revision was first judged.
+/// Cache key beside the revision: aye's version, allow list, policy. Imports count as they were at
+/// first judgement.
 fn basis_of(repository: &Repository) -> String {
     let in_head =
         |path: &str| RepoPath::new(path).ok().and_then(|path| repository.id_in_head(&path));
@@ -111,7 +100,7 @@ fn basis_of(repository: &Repository) -> String {
     format!("{} 3 {allowed} {policy}", env!("CARGO_PKG_VERSION"))
 }
 
-/// The marks of `changes`, and whether all of them could be judged.
+/// Also returns true if all contents could be judged.
 fn judge(
     store: &Store,
     changes: &[ChangeRecord],
@@ -125,7 +114,6 @@ fn judge(
     (marks::limited(found), is_whole)
 }
 
-/// What the paths and modes of `changes` say.
 fn of_paths(changes: &[ChangeRecord], instructions: &Instructions) -> Vec<Mark> {
     let sensitive = sensitive::of(changes, instructions).into_iter();
     let moved = |path: &RepoPath| changes.iter().any(|it| it.origin.as_ref() == Some(path));
@@ -137,7 +125,7 @@ fn of_paths(changes: &[ChangeRecord], instructions: &Instructions) -> Vec<Mark> 
         .collect()
 }
 
-/// Bytes of the larger side of `change`, of what is in this clone.
+/// Bytes of the larger side present in this clone.
 fn larger(store: &Store, change: &ChangeRecord) -> u64 {
     let sides = change.before.iter().chain(&change.after);
     sides.filter_map(|entry| store.size(entry)).max().unwrap_or_default()
@@ -149,14 +137,14 @@ fn of_size(change: &ChangeRecord, size: u64) -> Option<Mark> {
     (size > LARGE).then(mark)
 }
 
-/// Adds to `found` what the content of `changes` says; answers whether all of it was read.
+/// Returns true if all content was read.
 fn of_content(
     store: &Store,
     changes: Vec<ChangeRecord>,
     instructions: &Instructions,
     found: &mut Vec<Mark>,
 ) -> bool {
-    // What a partial clone has not fetched is not fetched for a mark.
+    // A mark does not justify a fetch.
     let (here, missing): (Vec<ChangeRecord>, Vec<ChangeRecord>) =
         changes.into_iter().partition(|change| store.has_contents(std::slice::from_ref(change)));
     if here.is_empty() {
@@ -171,7 +159,7 @@ fn of_content(
             found.extend(warnings.into_iter().map(of_warning));
             missing.is_empty()
         }
-        // With a broken list of exceptions nothing is known to be harmless.
+        // A broken allow list excuses nothing.
         Err(error) => {
             found.push(Mark {
                 mark: Word::Secret,

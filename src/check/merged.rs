@@ -1,5 +1,5 @@
-//! What merges of lines make of approved steps, where these are not on the files that they were approved for: as
-//! `git rebase`, `git cherry-pick`, `git commit -p` and a squash merge do.
+//! Approved steps merged into other contents by `git rebase`, `git cherry-pick`, `git commit -p` or
+//! a squash merge.
 
 use super::approved::Cover;
 use crate::changeset::merge::{Merged, Sides, merge};
@@ -10,12 +10,8 @@ use crate::proposal::{Entry, ProposalId};
 use crate::repository::codes::OBJECT_MISSING;
 use crate::store::Store;
 
-/// Whether a commit that has `made` of `path`, and its parent `parent`, has a step that `cover` approves merged into
-/// what the parent has; with those of `beside`, one after the other, where it holds several. The step itself, on
-/// the very content that it was approved for, is one.
-///
-/// # Errors
-/// Those of the store.
+/// True if a step of `cover`, merged into `parent`, gives `made`. Approvals in `beside` are merged
+/// in order if the commit holds them. The unmerged step itself counts.
 pub fn is_merged(
     store: &Store,
     cover: &Cover,
@@ -25,7 +21,7 @@ pub fn is_merged(
     made: &Option<Entry>,
 ) -> Result<bool> {
     match merges(store, cover, beside, path, parent, made) {
-        // An approval keeps no contents: those that are not here merge with nothing.
+        // Approvals keep no contents: a missing one merges with nothing.
         Err(error) if error.is(&OBJECT_MISSING) => Ok(false),
         merges => merges,
     }
@@ -47,7 +43,7 @@ fn merges(
     if own.any(|step| (&step.before, &step.after) == (parent, made)) {
         return Ok(true);
     }
-    // A symlink is merged with nothing, whatever text is its target.
+    // Symlink targets are never merged.
     if [parent, made].into_iter().flatten().any(|entry| !entry.is_regular()) {
         return Ok(false);
     }
@@ -60,7 +56,7 @@ fn merges(
     let next = |step: &Step, content: &Option<File>| -> Result<Option<Option<File>>> {
         Ok(merged([&file(&step.before)?, content, &file(&step.after)?]))
     };
-    // Of one proposal that several people have approved, one of the approvals; none where one is there already.
+    // One approval per proposal suffices; none if its content is there already.
     let mut taken: Vec<&ProposalId> = Vec::new();
     for one in covers.iter().copied() {
         if taken.contains(&&one.proposal) {
@@ -86,7 +82,7 @@ fn merges(
     Ok(taken.contains(&&cover.proposal) && content == file(made)?)
 }
 
-/// What `after`, made of `base`, makes of `ours`; `None` where these do not merge.
+/// Merges whole files; `None` for a conflict.
 pub(super) fn merged([base, ours, after]: [&Option<File>; 3]) -> Option<Option<File>> {
     if ours == base {
         return Some(after.clone());

@@ -1,6 +1,4 @@
-//! What wants attention: findings over pending proposals, what is staged, and commits.
-//!
-//! Read-only. Findings are reported through [`crate::report`].
+//! Read-only findings over pending proposals, staged changes and commits.
 
 pub mod approved;
 pub mod brought;
@@ -26,7 +24,7 @@ use crate::store::codes;
 pub use rules::{Concern, FailOn};
 pub use scope::Scope;
 
-/// Whether `error` is about one thread, so that all others can be looked at.
+/// True if other threads can still be checked.
 pub fn is_of_its_thread(error: &Error) -> bool {
     [&codes::THREAD_DAMAGED, &codes::THREAD_INCOMPLETE].iter().any(|code| error.is(code))
 }

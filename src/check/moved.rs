@@ -1,5 +1,5 @@
-//! What was approved of a file that another branch has moved meanwhile, or of one that was moved while another branch
-//! has edited it, as a rebase or a cherry-pick has it now.
+//! Approvals that follow renames: one branch moved a file that another edited, and a rebase or
+//! cherry-pick combined both.
 
 use super::approved::{self, Cover};
 use super::commits::{Commit, entry_at};
@@ -12,7 +12,6 @@ use crate::proposal::steps::Step;
 use crate::proposal::{Entry, Proposal};
 use crate::store::{Store, View};
 
-/// The files of a commit's first parent.
 struct Before<'a>(&'a Store, &'a Commit);
 
 impl Snapshot for Before<'_> {
@@ -23,13 +22,12 @@ impl Snapshot for Before<'_> {
     }
 }
 
-/// [`approved::covers`] of `proposal`, with the edits of files that neither `commit` nor its parent has at the place
-/// where they were approved at the one where these are now, as an apply follows them. What instructs agents, and
-/// memory, has to be approved where it is. A file that is moved is what a merge makes of it and of what the parent has.
-/// With those of `undone`, a decision that was taken back.
+/// Covers of `proposal` with paths that follow renames, as an apply would, and `undone`, an undone
+/// decision. An edit moves if neither `commit` nor its parent has the file at the approved path.
+/// Instruction files and memory never follow. A moved file is merged with the parent's content.
 ///
 /// # Errors
-/// As [`approved::covers`].
+/// As `approved::covers`.
 pub fn covers(
     view: &View<'_>,
     commit: &Commit,
@@ -70,8 +68,7 @@ pub fn covers(
     Ok(covers)
 }
 
-/// Where the step `at` of `cover` makes a file of one that it removes, and the parent of `commit` has other content of
-/// that: as a merge has both.
+/// If step `at` moves a file that the parent has in other content, merges both.
 ///
 /// # Errors
 /// `object_missing`.

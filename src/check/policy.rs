@@ -1,11 +1,10 @@
-//! Policy and memory settings that cannot be read, and so close the gate.
+//! Unreadable policy and memory settings, which close the gate.
 
 use super::{Concern, FailOn};
 use crate::memory::service::settings_problems;
 use crate::report::Finding;
 use crate::repository::Repository;
 
-/// A finding for each policy or settings file that cannot be read or has an unknown key.
 pub fn findings(repository: &Repository, fail_on: &FailOn) -> Vec<Finding> {
     let policy = repository.policy().err();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Commits held to the proposals they touch or name.
+//! Commits checked against the proposals that they touch or name.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,31 +22,23 @@ use crate::report::{Finding, Level};
 use crate::repository::Repository;
 use crate::store::{Space, Store, View, codes as store_codes, fetch_refspec};
 
-/// Commits, and what they are held to.
 pub struct Range<'a> {
-    /// What was decided.
     pub store: &'a Store,
-    /// As [`Range::store`] has it.
     pub view: &'a View<'a>,
-    /// The pending proposals that a commit may touch.
     pub pending: &'a Pending<'a>,
-    /// Which proposals count.
     pub scope: &'a Scope,
-    /// When.
     pub now: DateTime<Utc>,
-    /// What fails.
     pub fail_on: &'a FailOn,
-    /// A commit that names no proposal is a finding, too.
     pub require_proposal: bool,
 }
 
 impl Range<'_> {
-    /// Findings over the commits `ids`, oldest first ([`commits::list`]): those that touch files with pending proposals,
-    /// and those that claim a proposal of the scope and do not hold exactly what a person approved. The last one of a
-    /// shallow clone is not judged, for nobody can tell what it changes: see [`cut`].
+    /// Findings over `ids`, oldest first: commits that touch files of pending proposals, and
+    /// commits that claim a proposal without its exact approved content. The boundary commit of a
+    /// shallow clone is skipped: see `cut`.
     ///
     /// # Errors
-    /// `invalid_range` for a commit that cannot be read; if the store cannot be.
+    /// `invalid_range` for an unreadable commit; errors of the store.
     pub fn findings(&self, ids: &[ObjectId]) -> Result<Vec<Finding>> {
         let Self { store, view, pending, fail_on, .. } = *self;
         let repository = store.repository();
@@ -68,7 +60,7 @@ impl Range<'_> {
                 }
             }
             let (mut known, mut claimed, mut held) = (Vec::new(), Vec::new(), Vec::new());
-            // Files of proposals with which something else is wrong already.
+            // Files of proposals that already have an error.
             let mut told: Vec<RepoPath> = Vec::new();
             for name in &commit.proposal_ids {
                 let (finding, proposal) = claims.claim(name)?;
@@ -97,7 +89,7 @@ impl Range<'_> {
                     pending.findings(own.map(|(path, _)| path.as_slice()), &who, fail_on)?;
                 for finding in touched {
                     let id = finding.proposal_id.as_ref();
-                    // What was approved and is pending still is held by this very commit.
+                    // This very commit holds an approved, still pending proposal.
                     let is_held = id.is_some_and(|id| held.contains(id));
                     let of = id.and_then(|id| view.find(id).ok());
                     if !is_held && !of.is_some_and(|of| claims.is_where_it_starts(&of)) {
@@ -125,7 +117,7 @@ impl Range<'_> {
     }
 }
 
-/// Says of the findings about a commit that makes `changes` at which file they can be shown: the first.
+/// Gives findings about a commit its first changed file as their location.
 fn show_beside(found: &mut [Finding], changes: &BTreeMap<BString, Change>) {
     let own = changes.iter().find(|(_, change)| change.is_own).or(changes.iter().next());
     if let Some((path, _)) = own {
@@ -133,8 +125,7 @@ fn show_beside(found: &mut [Finding], changes: &BTreeMap<BString, Change>) {
     }
 }
 
-/// A finding where the commits `ids` go on behind the last commit of a shallow clone: what is there was not looked
-/// at, nor can be told what that last one changes.
+/// A finding if `ids` continue behind the boundary of a shallow clone, whose changes are unknown.
 pub fn cut(repository: &Repository, ids: &[ObjectId], fail_on: &FailOn) -> Option<Finding> {
     let last = repository.repo().shallow_commits().ok().flatten()?;
     let cut = ids.iter().find(|id| last.contains(id));
@@ -147,8 +138,8 @@ pub fn cut(repository: &Repository, ids: &[ObjectId], fail_on: &FailOn) -> Optio
     })
 }
 
-/// Agents that a commit names as an author, or as one who answers for it: a notice, unless the repository
-/// has them named otherwise (`aye.assistedBy`).
+/// Agents named as author or accountable: a notice, or a failure if `aye.assistedBy` demands
+/// another trailer.
 fn signed(repository: &Repository, commit: &Commit, fail_on: &FailOn) -> Result<Vec<Finding>> {
     let is_wanted = repository.settings()?.assisted_by;
     let finding = |(key, agent): &(&str, &str)| {
@@ -164,22 +155,20 @@ fn signed(repository: &Repository, commit: &Commit, fail_on: &FailOn) -> Result<
     Ok(commit.signed.iter().map(finding).collect())
 }
 
-/// What one commit claims.
 struct Claims<'a> {
     range: &'a Range<'a>,
     commit: &'a Commit,
-    /// The files that it holds otherwise than one of its parents.
     changes: BTreeMap<BString, Change>,
-    /// The commit that the range ends with.
+    /// Last commit of the range.
     tip: Option<ObjectId>,
-    /// What was approved of the proposals that it names.
+    /// Approvals of the named proposals.
     claimed: Vec<Cover>,
-    /// What git makes of its parents, where it is a merge.
+    /// Only for merge commits.
     by_git: OnceCell<Option<ByGit>>,
 }
 
 impl Claims<'_> {
-    /// The proposals that `name` may be: several where one was made to have the short id of another.
+    /// Several are possible: an id can be forged to share another's prefix.
     fn candidates(&self, name: &str) -> Result<Vec<Proposal>> {
         let error = match self.range.view.find(name) {
             Err(error) if error.is(&codes::AMBIGUOUS_ID) => error,
@@ -193,8 +182,8 @@ impl Claims<'_> {
         if found.is_empty() { Err(error) } else { Ok(found) }
     }
 
-    /// What is wrong with the claim to hold the proposal `name`, and the proposal, if it is known
-    /// and within the scope: of several the first with which nothing is.
+    /// For an ambiguous name the first candidate without a finding. Returns the proposal if within
+    /// the scope.
     fn claim(&self, name: &str) -> Result<(Option<Finding>, Option<Proposal>)> {
         let candidates = match self.candidates(name) {
             Ok(candidates) => candidates,
@@ -211,7 +200,6 @@ impl Claims<'_> {
         Ok(claims.swap_remove(sound.unwrap_or_default()))
     }
 
-    /// That the proposal `name` cannot be read, as `error` says.
     fn unreadable(&self, name: &str, error: &Error) -> Finding {
         let (short, why) = (self.commit.short(), error.message());
         let fetch = format!("git fetch REMOTE '{}'", fetch_refspec("REMOTE"));
@@ -246,7 +234,7 @@ impl Claims<'_> {
             return Ok((None, None));
         }
         let decided = self.decided(&proposal)?;
-        // What was undone since is held to what was approved then.
+        // An undone proposal is compared with its former approval.
         let finding = match decided.as_ref().map(|finding| finding.level) {
             None | Some(Level::Note) => self.content(&proposal)?.or(decided),
             Some(_) => decided,
@@ -254,7 +242,7 @@ impl Claims<'_> {
         Ok((finding, Some(proposal)))
     }
 
-    /// A notice that nobody else can know the proposal that is claimed.
+    /// Notice that nobody else has the proposal.
     fn private(&self, proposal: &Proposal) -> Result<Option<Finding>> {
         if self.range.view.space(&proposal.id)? != Space::Private {
             return Ok(None);
@@ -274,7 +262,7 @@ impl Claims<'_> {
         format!("commit {short} names {id}, which two clones decided differently: {decided}")
     }
 
-    /// That decisions on the proposal differ, where that is somebody's claim alone.
+    /// Contradictory decisions without the policy's evidence: another clone merely asserts one.
     fn claimed_otherwise(&self, proposal: &Proposal) -> Result<Option<Finding>> {
         if !proposal.contested || contested::is_binding(self.range.store, proposal)? {
             return Ok(None);
@@ -283,7 +271,6 @@ impl Claims<'_> {
         Ok(Some(finding.hint(proposal.settle()).proposal(proposal.id.as_str()).by_others()))
     }
 
-    /// What is wrong with the decision on the proposal that is claimed.
     fn decided(&self, proposal: &Proposal) -> Result<Option<Finding>> {
         let (short, id) = (self.commit.short(), proposal.id.as_str());
         let status = proposal.status(self.range.now);
@@ -327,14 +314,14 @@ impl Claims<'_> {
         Ok(Some(self.range.fail_on.finding(concern, message).hint(hint).proposal(id)))
     }
 
-    /// The last decision of a person that applied the pending `proposal`, if it was taken back.
+    /// A person's last decision that applied the now pending `proposal`.
     fn taken_back<'p>(&self, proposal: &'p Proposal) -> Option<&'p Decision> {
         let is_pending = proposal.status(self.range.now) == Status::Pending;
         proposal.undone.last().filter(|decision| is_pending && decision.is_by_a_person())
     }
 
-    /// Whether the commit takes the files of `proposal` to what that starts from, as whoever commits what `aye undo`
-    /// has put back does.
+    /// True if the commit returns the files of `proposal` to their before side, as a commit after
+    /// `aye undo` does.
     fn is_where_it_starts(&self, proposal: &Proposal) -> bool {
         let files = proposal.current().changes.iter();
         let mut touched = files.filter_map(|file| {
@@ -351,11 +338,11 @@ impl Claims<'_> {
             commits::has(self.range.store, &made, had)
                 && commits::has(self.range.store, &back, now.clone())
         };
-        // With other lines of the file, too, as after a rebase.
+        // After a rebase the file may hold other lines, too.
         touched.all(|(file, now)| file.before == *now || takes_back(file, now))
     }
 
-    /// Whether the range ends with something that `decision` has written, whatever else its files hold there.
+    /// True if the range ends with anything that `decision` wrote, among other content.
     fn is_at_the_tip(&self, decision: &Decision) -> bool {
         let tip = self.tip.and_then(|id| commits::read(self.range.store.repository(), id).ok());
         let tree = tip.map(|commit| commit.tree);
@@ -366,15 +353,13 @@ impl Claims<'_> {
         })
     }
 
-    /// What was approved of `proposal`, for this commit: also by a decision that was undone since, which the range ends
-    /// without.
+    /// Includes an undone decision if the range ends without it.
     fn covers(&self, proposal: &Proposal) -> Result<Vec<Cover>> {
         let undone = self.taken_back(proposal).filter(|decision| !self.is_at_the_tip(decision));
         moved::covers(self.range.view, self.commit, proposal, undone)
     }
 
-    /// Whether the commit holds what was approved, and came to it by approved steps only: as the
-    /// decision has it, or one of the approvals that wrote nothing.
+    /// Finding unless approved steps alone led to the approved content. Any one approval suffices.
     fn content(&self, proposal: &Proposal) -> Result<Option<Finding>> {
         let mut first = None;
         let covers = self.claimed.iter().filter(|cover| cover.proposal == proposal.id);
@@ -394,7 +379,6 @@ impl Claims<'_> {
         Ok(first)
     }
 
-    /// Where the commit differs from what `cover` approves.
     fn difference(&self, proposal: &Proposal, cover: &Cover) -> Result<Option<Finding>> {
         let (short, id) = (self.commit.short(), proposal.id.as_str());
         let differs = |path: &RepoPath, message: String| {
@@ -408,7 +392,7 @@ impl Claims<'_> {
                 .proposal(id)
         };
         let mut approved = cover.files();
-        // What was undone since need not be there, as in a squash of both; what is changed of it has to be its own.
+        // An undone change may be missing (a squash holds both), but its steps are checked.
         let is_undone = self.taken_back(proposal).is_some();
         approved.retain(|(path, _)| self.range.scope.covers(path) && !is_undone);
         let commit = self.commit;
@@ -448,8 +432,8 @@ impl Claims<'_> {
         Ok(None)
     }
 
-    /// As [`merged::is_merged`]; where the commit is itself a merge, whether git makes the same of its parents there,
-    /// and what was approved is in it.
+    /// As `merged::is_merged`. In a merge commit git's own merge must have the same content, with
+    /// the approved change.
     fn is_merged(&self, cover: &Cover, path: &RepoPath) -> Result<bool> {
         let entry = |tree| commits::entry_at(self.range.store.repository(), tree, path);
         let made = entry(Some(self.commit.tree));
@@ -470,28 +454,26 @@ impl Claims<'_> {
         Ok(self.by_git.get().and_then(Option::as_ref))
     }
 
-    /// Whether git's own merge of the commit's parents meets no conflict at `path`, and has `entry` there.
     fn is_by_git(&self, path: &RepoPath, entry: &Option<Entry>) -> Result<bool> {
         Ok(self.by_git()?.is_some_and(|it| it.has(self.range.store.repository(), path, entry)))
     }
 
-    /// Whether a merge that has `entry` at `path`, as one of its parents does, leaves out what another one has there.
+    /// True if a merge with one parent's `entry` drops another parent's change.
     fn is_left_out(&self, path: &RepoPath, entry: &Option<Entry>) -> Result<bool> {
         Ok(match self.by_git()? {
             Some(it) => !it.has(self.range.store.repository(), path, entry),
-            // Of more than two parents git does not say it.
+            // git cannot merge more than two parents here.
             None => self.commit.merged.len() > 1,
         })
     }
 
-    /// Whether the commit changes the file at `path`. What a merge takes from one side alone is no change, unless that
-    /// leaves out the other one's.
+    /// A merge that takes one side's file changes it only if it drops the other side's change.
     fn is_changed(&self, path: &RepoPath, change: &Change) -> Result<bool> {
         Ok(change.is_own || self.is_left_out(path, &change.entry)?)
     }
 
-    /// Whether the commit merges two others and is what git makes of them: all that it holds was changed elsewhere, and
-    /// nothing of it is left out. Git before 2.38 cannot say the second.
+    /// True if the commit equals git's own merge of two parents. Before git 2.38 dropped changes go
+    /// unnoticed.
     fn is_merge_as_git_makes_it(&self) -> Result<bool> {
         let Commit { tree, parent_tree, merged, .. } = self.commit;
         if merged.len() != 1 || parent_tree.is_none() || merged.contains(&None) {
@@ -503,8 +485,8 @@ impl Claims<'_> {
         })
     }
 
-    /// Files that instruct agents, or that decide what passes the gate, which the commit changes; and memory, where an
-    /// agent made it and nobody approved that.
+    /// Changed files that instruct agents or decide what passes the gate, and memory that an agent
+    /// changed without approval.
     fn instructions(&self, known: &Instructions) -> Result<Vec<Finding>> {
         let mut found = Vec::new();
         for (name, change) in &self.changes {
@@ -531,7 +513,7 @@ impl Claims<'_> {
         Ok(found)
     }
 
-    /// Files that the commit changes beside those of the proposals it names, and those of which something was `told`.
+    /// Skips files in `told`, which have a finding already.
     fn extra_files(&self, known: &[Proposal], told: &[RepoPath]) -> Result<Vec<Finding>> {
         let named: BTreeSet<&RepoPath> =
             self.claimed.iter().flat_map(|cover| &cover.steps).map(|step| &step.path).collect();
@@ -545,7 +527,7 @@ impl Claims<'_> {
             {
                 continue;
             }
-            // Both sides of a merge have changed it, and nobody else has.
+            // Only the merged sides changed it.
             if self.is_by_git(&path, &change.entry)? {
                 continue;
             }
@@ -567,14 +549,13 @@ impl Claims<'_> {
         Ok(found)
     }
 
-    /// Whether the reviewers that the commit names are those who decided.
     fn reviewer(&self, known: &[Proposal]) -> Option<Finding> {
         let named = &self.commit.reviewers;
         if named.is_empty() {
             return None;
         }
-        // Others may have looked, too; but whoever decided is among them, or where no person did, one
-        // of those who approved.
+        // Others may review, too, but a decider must be among them; if no person decided, an
+        // approver.
         let missing = known.iter().find(|proposal| {
             let is_named = |who: &Actor| named.contains(&trailers::person(who));
             let mut deciders = trailers::reviewers(proposal).peekable();

@@ -1,4 +1,4 @@
-//! Which pending proposals stand on others, or touch the same lines.
+//! Stacked and overlapping pending proposals.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,11 @@ use crate::proposal::steps::Step;
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::store::{Store, View};
 
-/// A stack is no higher than this: what is deeper is not looked for.
+/// Stacks are searched to this depth.
 pub const MOST_HIGH: usize = 20;
 
-/// What the pending proposals have to do with each other, held against HEAD and the work tree: see
-/// [`View::relations`]. A file is read only where a proposal starts from what another one makes of it.
-///
-/// # Errors
-/// If the store or the work tree cannot be read.
+/// Compares proposals with HEAD and the work tree: see `View::relations`. Reads a file only if one
+/// proposal starts from another's result.
 pub fn relations(
     store: &Store,
     view: &View,
@@ -39,10 +36,7 @@ pub fn relations(
     })
 }
 
-/// The same of `proposal` alone. The others are read only where one of them may touch what it does.
-///
-/// # Errors
-/// As [`relations`].
+/// Reads other proposals only if one may touch the same files.
 pub fn of(
     store: &Store,
     view: &View,
@@ -56,10 +50,7 @@ pub fn of(
     }
 }
 
-/// Whether any of `proposals` was made on another one, or shares a file with another pending one.
-///
-/// # Errors
-/// If the store cannot be read.
+/// True if one of `proposals` was made on another, or shares a file with another.
 pub fn has_others(view: &View, now: DateTime<Utc>, proposals: &[Proposal]) -> Result<bool> {
     for proposal in proposals {
         if proposal.current().on.is_some() {
@@ -74,11 +65,8 @@ pub fn has_others(view: &View, now: DateTime<Utc>, proposals: &[Proposal]) -> Re
     Ok(false)
 }
 
-/// What became of the proposal that the pending `proposal` was made on, where that can no longer be applied as it was,
-/// or was and is not in the files: `prop_x, which was rejected`.
-///
-/// # Errors
-/// If the store cannot be read.
+/// Fate of the proposal below, as in `prop_x, which was rejected`, if its result is unavailable or
+/// missing in the files.
 pub fn made_on(
     store: &Store,
     view: &View,
@@ -108,7 +96,7 @@ pub fn made_on(
     Ok(Some(format!("{}, which {became}", on.proposal)))
 }
 
-/// Whether the work tree has what `lower` wrote to the files of `upper`; also where that cannot be told.
+/// True if the work tree has what `lower` wrote to files of `upper`, or if undecidable.
 fn is_in_files(store: &Store, lower: &Decision, upper: &Proposal) -> bool {
     let Ok(tree) = store.repository().worktree() else { return true };
     let changes = &upper.current().changes;
@@ -116,12 +104,11 @@ fn is_in_files(store: &Store, lower: &Decision, upper: &Proposal) -> bool {
     written.all(|it| decide::contains(store, &Step::from(it), &tree).unwrap_or(true))
 }
 
-/// `stands on prop_x`, with the first of several.
 pub fn stands_on(lower: &[Lower]) -> Option<String> {
     named(lower).map(|lower| format!("stands on {lower}"))
 }
 
-/// `prop_x and 2 more`: those that something stands on.
+/// Such as `prop_x and 2 more`.
 pub fn named(lower: &[Lower]) -> Option<String> {
     let (first, more) = lower.split_first()?;
     let revised = if first.is_revised { " (an earlier revision)" } else { "" };

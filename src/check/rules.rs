@@ -1,21 +1,18 @@
-//! The rules of `aye check`, and which of them make it fail.
+//! Rules of `aye check`, and the choice of rules that make it fail.
 
 use crate::error::{Error, Result, codes};
 use crate::report::{Finding, Level, Rule};
 use crate::store::Trouble;
 
-/// Declares the kinds of finding: id, level, what it says, what to do.
 macro_rules! concerns {
     ($($(#[doc = $doc:literal])* $name:ident = $id:literal, $level:ident, $summary:literal, $help:literal;)*) => {
-        /// A kind of finding.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Concern { $(#[doc = $summary] $(#[doc = $doc])* $name,)* }
 
         impl Concern {
-            /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// Its id in reports.
+            /// Rule id in reports.
             pub fn id(self) -> &'static str {
                 match self { $(Self::$name => $id),* }
             }
@@ -24,7 +21,6 @@ macro_rules! concerns {
                 match self { $(Self::$name => Level::$level),* }
             }
 
-            /// As a rule of a report's catalogue.
             pub fn rule(self) -> Rule {
                 match self { $(Self::$name => Rule::new($id, $summary, $help)),* }
             }
@@ -102,7 +98,7 @@ concerns! {
         "name it with Assisted-by: AGENT:MODEL, as `git config aye.assistedBy true` does";
 }
 
-/// Which concerns make the check fail. The others are still reported, as notes.
+/// Concerns that make the check fail; others are notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailOn(Vec<Concern>);
 
@@ -113,10 +109,10 @@ impl Default for FailOn {
 }
 
 impl FailOn {
-    /// Those that `words` name, which `from` gave: ids, `any` or `none`. No words are `any`.
+    /// Parses concern ids, `any` or `none`; no words mean `any`.
     ///
     /// # Errors
-    /// `usage` for another word.
+    /// `usage` names `from`, the words' origin.
     pub fn parse(from: &str, words: &[String]) -> Result<Self> {
         if words.is_empty() || words.iter().any(|word| word == "any") {
             return Ok(Self::default());
@@ -133,13 +129,14 @@ impl FailOn {
         Ok(Self(words.map(named).collect::<Result<_>>()?))
     }
 
-    /// What stops git where nothing else is configured: not that somebody has proposed something for
-    /// the same file, by which any agent could keep people from committing.
+    /// A pending proposal for the same file does not fail in hooks: any agent could block people's
+    /// commits.
     pub fn of_hooks() -> Self {
         Self::default().without(Concern::TouchesPending)
     }
 
-    /// Refs that are set aside, and events that do not count. Whoever may push refs does not decide what passes.
+    /// Refs set aside and events that do not count, marked as others' work: push access must not
+    /// decide what passes.
     pub fn troubles(&self, found: &[Trouble]) -> Vec<Finding> {
         let finding = |trouble: &Trouble| {
             let concern = Concern::ALL.iter().find(|concern| concern.id() == trouble.code);
@@ -151,21 +148,18 @@ impl FailOn {
         found.iter().map(finding).collect()
     }
 
-    /// These but `concern`, which is still reported.
     #[must_use]
     pub fn without(mut self, concern: Concern) -> Self {
         self.0.retain(|known| *known != concern);
         self
     }
 
-    /// These and those of `other`.
     #[must_use]
     pub fn or(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
 
-    /// A finding of `concern`.
     pub fn finding(&self, concern: Concern, message: impl Into<String>) -> Finding {
         let level = if self.0.contains(&concern) { concern.level() } else { Level::Note };
         Finding::new(concern.id(), level, message)

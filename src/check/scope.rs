@@ -1,4 +1,4 @@
-//! Which proposals a check is about.
+//! Restriction of a check to some proposals.
 
 use bstr::BString;
 
@@ -6,23 +6,19 @@ use crate::changeset::RepoPath;
 use crate::proposal::Proposal;
 use crate::proposal::event::Subject;
 
-/// A choice of proposals. The default is all of them.
+/// All proposals by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// Only code, or only memory.
     pub kind: Option<Subject>,
-    /// Only what changes one of these files or directories, relative to the top and without a final
-    /// slash; an empty one is the top. None of them: no matter where.
+    /// Relative to the top, no final slash; an empty path is the top, an empty list covers all.
     pub paths: Vec<BString>,
 }
 
 impl Scope {
-    /// True for everything.
     pub fn is_everything(&self) -> bool {
         self.kind.is_none() && self.paths.is_empty()
     }
 
-    /// True if `path` is one of the files or below one of the directories.
     pub fn covers(&self, path: &RepoPath) -> bool {
         let path = path.as_bstr();
         self.paths.is_empty()
@@ -32,7 +28,7 @@ impl Scope {
             })
     }
 
-    /// True if `proposal` is of the kind and its present revision changes a file of the choice.
+    /// True if the current revision changes a covered file.
     pub fn takes(&self, proposal: &Proposal) -> bool {
         self.kind.is_none_or(|kind| proposal.subject == kind)
             && (self.paths.is_empty()

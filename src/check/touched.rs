@@ -1,4 +1,4 @@
-//! Pending proposals whose files are being changed by something else.
+//! Pending proposals whose files a commit or the index changes.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,7 @@ use crate::proposal::ProposalId;
 use crate::report::Finding;
 use crate::store::View;
 
-/// The pending proposals of a scope, looked up by the files they change: however many there are,
-/// only those that change a file that is asked about are read.
+/// Looks proposals up by path: only those that change a queried file are read.
 pub struct Pending<'v> {
     view: &'v View<'v>,
     now: DateTime<Utc>,
@@ -21,8 +20,7 @@ pub struct Pending<'v> {
 }
 
 impl<'v> Pending<'v> {
-    /// Those of `scope` at `now`, with their files of it; `except` are ids to leave out (an apply
-    /// that is itself committing).
+    /// `except`: ids of an apply that is itself committing.
     pub fn new(
         view: &'v View<'v>,
         now: DateTime<Utc>,
@@ -32,20 +30,13 @@ impl<'v> Pending<'v> {
         Self { view, now, scope, except }
     }
 
-    /// False where nothing at all is pending, so that nobody need find out which files to ask about.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
+    /// False if nothing is pending, so that callers need not collect paths.
     pub fn may_touch(&self) -> Result<bool> {
         self.view.has_pending(self.now)
     }
 
-    /// A finding per proposal that changes one of `paths`, at the first such path; none for those
-    /// that were sent back, which will be other ones. `who` says what touches it: `the staged
-    /// changes`, `commit 1234567`.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
+    /// A finding per proposal at its first path in `paths`. Skips proposals with requested changes:
+    /// their content will change. `who` is the toucher: `commit 1234567`.
     pub fn findings<'a>(
         &self,
         paths: impl IntoIterator<Item = &'a [u8]>,

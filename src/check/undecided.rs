@@ -1,4 +1,4 @@
-//! Proposals that wait for someone.
+//! Findings over proposals that wait for a decision.
 
 use bstr::{BString, ByteSlice as _};
 use chrono::{DateTime, Duration, Utc};
@@ -8,41 +8,32 @@ use crate::proposal::{Proposal, ProposalId, Status};
 use crate::report::{Finding, Level};
 use crate::store::Summary;
 
-/// A proposal, and whether it would still apply.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// The proposal.
     pub id: ProposalId,
-    /// The shortest text that names it, for commands to type.
+    /// Shortest unambiguous id prefix.
     pub short: String,
-    /// Its status at the time of the check.
     pub status: Status,
-    /// Decided differently in two clones: who did, and what settles it.
+    /// The people who decided differently, and the command that settles it.
     pub contested: Option<[String; 2]>,
-    /// Both decisions reach the evidence of the policy.
+    /// True if both decisions reach the policy's evidence.
     pub is_binding: bool,
-    /// What a tool's caller says became of it, and that caller's name.
+    /// Verdict that a tool claims, and its caller's name.
     pub mark: Option<(String, String)>,
-    /// Who wants changes, and why.
+    /// Reviewer who wants changes, and the reason.
     pub request: Option<(String, Option<String>)>,
-    /// Proposer's name.
     pub proposed_by: String,
-    /// When.
     pub created_at: DateTime<Utc>,
-    /// Until when.
     pub expires_at: DateTime<Utc>,
-    /// Why.
     pub description: Option<String>,
-    /// The first file that it changes.
+    /// First changed file.
     pub path: Option<BString>,
-    /// Why it does not fit the present files, if it does not.
     pub conflict: Option<String>,
-    /// `stands on prop_x`, where it starts from what another pending proposal makes.
+    /// Names the pending proposal below.
     pub standing: Option<String>,
 }
 
 impl Subject {
-    /// The `proposal` of `summary`; `is_binding` where two decisions that differ reach the evidence of the policy.
     pub fn new(
         summary: &Summary,
         proposal: &Proposal,
@@ -72,18 +63,16 @@ impl Subject {
     }
 }
 
-/// What is looked for.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// So many may wait; `None`: none may.
+    /// `None` allows none.
     pub max_pending: Option<usize>,
-    /// How long before its end a proposal is about to expire.
+    /// Time before expiry that counts as about to expire.
     pub soon: Duration,
-    /// What fails.
     pub fail_on: FailOn,
 }
 
-/// One finding per proposal, its most serious concern; decided ones only where contested.
+/// Each proposal's most serious concern. Decided proposals appear only if contested.
 pub fn findings(subjects: &[Subject], now: DateTime<Utc>, options: &Options) -> Vec<Finding> {
     let pending = subjects.iter().filter(|s| s.status == Status::Pending).count();
     let allowed = options.max_pending.is_some_and(|most| pending <= most);
@@ -92,7 +81,7 @@ pub fn findings(subjects: &[Subject], now: DateTime<Utc>, options: &Options) -> 
         let message = format!("{pending} proposals are pending, {most} are allowed");
         found.push(options.fail_on.finding(Concern::TooManyPending, message).hint("aye review"));
     }
-    // Where so many may wait, waiting alone is nothing to report; the limit speaks for the rest.
+    // With a limit, waiting alone is not a finding.
     let waiting = options.max_pending.is_none();
     found.extend(subjects.iter().filter_map(|subject| finding(subject, now, options, waiting)));
     found
@@ -156,7 +145,7 @@ fn what(subject: &Subject) -> String {
     }
 }
 
-/// Bytes of a text of somebody else in a finding.
+/// Bytes quoted from other people's texts.
 const MOST_QUOTED: usize = 200;
 
 fn cut(text: &str) -> String {
@@ -166,7 +155,7 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// A time span in the largest unit that fits: `3 days`, `1 hour`, `5 minutes`, `less than a minute`.
+/// In the largest fitting unit: `3 days`, `less than a minute`.
 fn span(time: Duration) -> String {
     let minutes = time.num_minutes().max(0);
     if minutes == 0 {

@@ -1,5 +1,4 @@
-//! Files that are as they were when git last read them, told by the index: their ids without reading
-//! them.
+//! Object ids of unmodified files, taken from git's index without reading the files.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,19 +10,18 @@ use crate::proposal::Entry;
 use crate::repository::Repository;
 use crate::repository::untouched::is_untouched;
 
-/// The index of a work tree.
 pub(super) struct Unmoved(Option<Index>);
 
 struct Index {
     index: gix::worktree::Index,
     top: PathBuf,
     options: stat::Options,
-    /// Whether directories are real ones, and no symlinks.
+    /// False for a symlink.
     directories: HashMap<PathBuf, bool>,
 }
 
 impl Unmoved {
-    /// That of the present work tree; nothing is known where it cannot be read.
+    /// Knows no file if the index is unreadable.
     pub(super) fn read(repository: &Repository) -> Self {
         let repo = repository.repo();
         let read = || {
@@ -34,7 +32,7 @@ impl Unmoved {
         Self(read())
     }
 
-    /// What the index has of the file at `path`, if it was not changed since it was put there.
+    /// `None` if modified.
     pub(super) fn entry(&mut self, path: &RepoPath) -> Option<Entry> {
         let Index { index, top, options, directories } = self.0.as_mut()?;
         let entry = index.entry_by_path(path.as_bstr())?;
@@ -43,7 +41,7 @@ impl Unmoved {
             Mode::FILE_EXECUTABLE => "100755",
             _ => return None,
         };
-        // Where git was told not to look, what it has proves nothing.
+        // git does not check such entries, so they prove nothing.
         let blind = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::INTENT_TO_ADD;
         if entry.flags.intersects(blind) || entry.stage_raw() != 0 {
             return None;
@@ -60,7 +58,7 @@ impl Unmoved {
     }
 }
 
-/// Whether all directories from `top` to `directory` are real ones.
+/// True if no directory below `top` is a symlink.
 fn is_real(known: &mut HashMap<PathBuf, bool>, top: &Path, directory: &Path) -> bool {
     if directory == top {
         return true;
