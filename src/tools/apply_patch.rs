@@ -1,5 +1,4 @@
-//! The `apply_patch` tool: a patch in either dialect, applied at once, or proposed where the
-//! repository gates direct writes.
+//! The `apply_patch` tool; writes become proposals where the repository gates them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,39 +13,29 @@ use crate::error::{Error, Result};
 use crate::proposal::event::timestamp;
 use crate::repository::Gate;
 
-/// Response of the tool. The first four fields are the contract's own.
+/// The first four fields are the contract's.
 #[derive(Debug, Serialize)]
 pub struct Response {
-    /// Always `ok`; see [`failure()`] otherwise.
     pub status: &'static str,
-    /// The first file of the patch.
     pub path: String,
-    /// Whether this call changed the files.
     pub patch_applied: bool,
-    /// When, in RFC 3339; null if it did not.
+    /// RFC 3339.
     pub applied_at: Option<String>,
-    /// `unified` or `envelope`.
     pub dialect: Dialect,
-    /// Every change of the patch was there before.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub already_applied: bool,
-    /// Nothing was changed because that was asked for.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
-    /// The repository's settings turned the patch into a proposal.
+    /// Proposed because of the repository's gate.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gated: bool,
-    /// The proposal it became.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposal_id: Option<String>,
-    /// The same changes were pending already; this is that proposal.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub duplicate: bool,
-    /// In words.
     pub message: String,
-    /// Every file of the patch.
     pub files: Vec<FileItem>,
-    /// What was read otherwise than written.
+    /// Deviations from the patch's text.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -54,24 +43,23 @@ pub struct Response {
 /// One file of the patch.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FileItem {
-    /// Where it is afterwards (was before, for a deleted one).
+    /// Its path afterwards, or before for a deleted file.
     pub path: String,
     /// `added`, `modified`, `deleted`, `renamed` or `copied`.
     pub action: Action,
-    /// Where its content comes from, if from another path.
+    /// The path that its content comes from, if another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// Lines added.
     pub added: usize,
     /// Lines removed.
     pub removed: usize,
-    /// Where its hunks went.
+    /// The places of its hunks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hunks: Vec<HunkReport>,
 }
 
 impl FileItem {
-    /// What is reported of `file`.
     pub(super) fn new(file: FileReport) -> Self {
         Self {
             path: file.path.display().to_string(),
@@ -111,10 +99,6 @@ pub struct Parameters {
     description: Option<String>,
 }
 
-/// Calls the tool with `arguments`: see [`Parameters`]. `gate` is as in [`Request`].
-///
-/// # Errors
-/// As [`patch::run`]; `missing_parameter`, `invalid_parameter`.
 pub fn call(session: &Session<'_>, gate: Option<Gate>, arguments: Value) -> Result<Value> {
     Arguments::<Parameters>::read(arguments)?.answer(|known| {
         let request = Request {
@@ -138,7 +122,6 @@ pub fn call(session: &Session<'_>, gate: Option<Gate>, arguments: Value) -> Resu
 }
 
 impl Response {
-    /// The response to what was `done` at `session`'s time.
     pub fn new(session: &Session<'_>, request: &Request, done: Done) -> Self {
         let Compiled { dialect, files, notes, already_applied, .. } = done.compiled;
         let id = done.proposal.map(|id| id.to_string());
@@ -180,7 +163,7 @@ impl Response {
     }
 }
 
-/// The response to a call that failed. The first four fields are the contract's own.
+/// The first four fields are the contract's.
 pub fn failure(error: &Error) -> Value {
     let path = error.details().iter().find(|(key, _)| *key == "path");
     let path = path.and_then(|(_, path)| path.as_str());

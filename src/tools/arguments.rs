@@ -1,7 +1,7 @@
-//! The arguments of a call: read into the type that the tool's input schema is derived from.
+//! Call arguments, read into the type that gives the tool's input schema.
 //!
-//! One rule for all tools: an argument that nobody asked for is named in the answer's
-//! `ignored_parameters`, never fatal and never silent; one of the wrong type is refused.
+//! For all tools, unknown arguments are named in the answer's `ignored_parameters`, never fatal and
+//! never silent. Wrong types are refused.
 
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde::{Deserialize, Serialize};
@@ -10,20 +10,17 @@ use serde_json::{Map, Value};
 use super::codes;
 use crate::error::{Error, IGNORED, Result};
 
-/// The arguments of a call.
 #[derive(Debug)]
 pub struct Arguments<T> {
-    /// Those that the tool knows.
     pub known: T,
-    /// The names of all others, cut where they are long.
     pub ignored: Vec<String>,
 }
 
 impl<T: DeserializeOwned> Arguments<T> {
-    /// Reads `value`, an object or nothing. `null` counts as an absent argument.
+    /// A `null` argument counts as absent.
     ///
     /// # Errors
-    /// `invalid_parameter` if `value` is no object, or an argument is of the wrong type; `missing_parameter`.
+    /// `invalid_parameter`, `missing_parameter`.
     pub fn read(value: Value) -> Result<Self> {
         let map = Value::Object(object(value)?);
         let mut ignored = Vec::new();
@@ -38,10 +35,10 @@ impl<T: DeserializeOwned> Arguments<T> {
     }
 }
 
-/// The arguments as an object, without those that are `null`.
+/// Drops arguments that are `null`.
 ///
 /// # Errors
-/// `invalid_parameter` if `value` is something else.
+/// `invalid_parameter` for other values.
 pub fn object(value: Value) -> Result<Map<String, Value>> {
     match value {
         Value::Object(mut map) => {
@@ -57,7 +54,6 @@ pub fn object(value: Value) -> Result<Map<String, Value>> {
     }
 }
 
-/// The argument at `place` is wrong, or is missing there.
 fn wrong(place: &str, error: &serde_json::Error) -> Error {
     let why = error.to_string();
     let field = |start| why.strip_prefix(start).and_then(|it| it.strip_suffix('`'));
@@ -74,7 +70,7 @@ fn wrong(place: &str, error: &serde_json::Error) -> Error {
         let message = format!("the parameter '{name}' is missing");
         return named(&codes::MISSING_PARAMETER, &name, message);
     }
-    // JSON with the same key twice is refused before; these are two names of one parameter.
+    // Duplicate keys are refused earlier.
     let (name, why) = match field("duplicate field `") {
         Some(field) => (inside(field), "it is given under two names".to_owned()),
         None => (place.to_owned(), brief(&why)),
@@ -84,11 +80,7 @@ fn wrong(place: &str, error: &serde_json::Error) -> Error {
 }
 
 impl<T> Arguments<T> {
-    /// What `act` answers to those that the tool knows; the names of all others stand in the answer, or
-    /// beside the error.
-    ///
-    /// # Errors
-    /// Those of `act`.
+    /// Adds ignored names to the answer or error of `act`.
     pub fn answer<A: Serialize>(self, act: impl FnOnce(T) -> Result<A>) -> Result<Value> {
         match act(self.known).and_then(|answer| to_value(&answer)) {
             Ok(answer) => Ok(name_ignored(answer, self.ignored)),
@@ -97,14 +89,12 @@ impl<T> Arguments<T> {
     }
 }
 
-/// That the argument `name` is missing, which is needed beside the others.
 pub fn missing(name: &'static str) -> Error {
     Error::new(&codes::MISSING_PARAMETER, format!("the parameter '{name}' is missing"))
         .with("parameter", name)
         .hint(format!("add \"{name}\" to the arguments"))
 }
 
-/// `answer` with the names of the arguments that nobody asked for, where there are any.
 fn name_ignored(mut answer: Value, ignored: Vec<String>) -> Value {
     if !ignored.is_empty()
         && let Some(answer) = answer.as_object_mut()
@@ -114,7 +104,6 @@ fn name_ignored(mut answer: Value, ignored: Vec<String>) -> Value {
     answer
 }
 
-/// `error` with the names of the arguments that nobody asked for, where there are any.
 #[must_use]
 pub fn beside(error: Error, ignored: Vec<String>) -> Error {
     if ignored.is_empty() { error } else { error.with(IGNORED, ignored) }
@@ -124,10 +113,7 @@ fn to_value(answer: &impl Serialize) -> Result<Value> {
     serde_json::to_value(answer).map_err(|error| Error::bug(error.to_string()))
 }
 
-/// A whole number from 0. JSON has one kind of number: 10 and 10.0 are the same.
-///
-/// # Errors
-/// For anything else.
+/// JSON does not distinguish 10 from 10.0.
 pub fn whole<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<usize>, D::Error> {
     let Some(number) = Option::<serde_json::Number>::deserialize(reader)? else { return Ok(None) };
     let whole = number
@@ -139,7 +125,7 @@ pub fn whole<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<usize>, D::E
     }
 }
 
-/// What is wrong with a value, without most of a long one: what was expected stands at the end.
+/// Keeps the message's end, which names the expected type.
 fn brief(why: &str) -> String {
     const MOST: usize = 100;
     let cut = |text: &str| text.chars().take(MOST).collect::<String>();
@@ -151,7 +137,6 @@ fn brief(why: &str) -> String {
     start + "…" + &expected.map(|at| cut(&why[at..])).unwrap_or_default()
 }
 
-/// The first characters of what a caller wrote.
 pub(super) fn shorten(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}…", &text[..end]),

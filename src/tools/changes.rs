@@ -1,6 +1,6 @@
-//! The `changes` tool: propose, list, apply, reject. Aliases `propose_change`, `review_changes`.
+//! The `changes` tool.
 //!
-//! Its `apply` and `reject` are recorded as marks: what the contract reports, and no decision.
+//! Its `apply` and `reject` record marks, which the contract reports but which decide nothing.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -43,7 +43,7 @@ pub struct Proposed {
     pub domain: Option<String>,
     /// The task it belongs to.
     pub related_task_id: Option<String>,
-    /// `pending`; of a duplicate that a tool has marked, what `list` says.
+    /// `pending`; for a duplicate that a tool has marked, the status in `list`.
     pub status: Status,
     /// The proposer's name.
     pub proposed_by: String,
@@ -61,17 +61,16 @@ pub struct Proposed {
     pub warnings: Vec<gate::Warning>,
     /// All changed files.
     pub files: Vec<String>,
-    /// Those that were taken back in the work tree, because their changes came from there.
+    /// Files reset in the work tree, because their changes came from there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub put_back: Vec<String>,
-    /// The files of the patch with hunks that went elsewhere, or were matched otherwise, than written; of each
+    /// Files of the patch with hunks that were placed or matched otherwise than written, each with
     /// those hunks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub adapted: Vec<FileItem>,
 }
 
 impl Proposed {
-    /// The answer for a proposal.
     pub fn new(recorded: &Recorded) -> Self {
         let (proposal, duplicate) = (&recorded.proposal, recorded.duplicate);
         let put_back = recorded.taken_back.files.iter();
@@ -113,7 +112,7 @@ pub struct Propose {
     old_content: String,
     /// The content to put there.
     new_content: String,
-    /// Which one is meant where the old content is in the file more than once.
+    /// The occurrence that is meant if the old content is in the file more than once.
     occurrence: Option<Which>,
     /// Why.
     description: Option<String>,
@@ -126,13 +125,13 @@ pub struct Propose {
 /// Arguments of `list`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct List {
-    /// Only those that are `pending`, `applied`, `rejected` or `expired`.
+    /// Only proposals that are `pending`, `applied`, `rejected` or `expired`.
     status: Option<String>,
-    /// Only those of this topic.
+    /// Only proposals of this topic.
     domain: Option<String>,
-    /// Only those of this task.
+    /// Only proposals of this task.
     related_task_id: Option<String>,
-    /// At most so many, the newest first.
+    /// At most so many proposals, the newest first.
     #[serde(default, deserialize_with = "whole")]
     limit: Option<usize>,
 }
@@ -153,7 +152,7 @@ pub struct Reject {
     reason: Option<String>,
 }
 
-/// What to do, and with what.
+/// The action and its arguments.
 #[derive(JsonSchema)]
 #[schemars(tag = "action", rename_all = "snake_case")]
 pub enum Request {
@@ -167,17 +166,15 @@ pub enum Request {
     Reject(Reject),
 }
 
-/// Answers a call under the name `name` (`changes` or one of its aliases).
-///
 /// # Errors
-/// `unknown_action`, `missing_parameter`, `invalid_parameter`, and those of what it does.
+/// `unknown_action`, `missing_parameter`, `invalid_parameter`.
 pub fn call(session: &Session<'_>, name: &str, arguments: Value) -> Result<Value> {
     let mut arguments = object(arguments)?;
     let action = match (arguments.shift_remove("action"), name) {
         (Some(Value::String(action)), _) => action,
         (Some(other), _) => return Err(unknown("action", &other.to_string(), ACTIONS)),
         (None, "propose_change") => "propose".to_owned(),
-        // With a proposal it would be decided on, and a list would look like success.
+        // With an id the caller wants a decision: a list would look like success.
         (None, "review_changes") if !arguments.contains_key("proposal_id") => "list".to_owned(),
         (None, _) => return Err(missing("action").hint(ACTIONS)),
     };
@@ -198,7 +195,6 @@ pub fn call(session: &Session<'_>, name: &str, arguments: Value) -> Result<Value
 
 const ACTIONS: &str = "actions: propose, list, apply, reject";
 
-/// What `act` makes of `arguments`, with the names of those that it does not know.
 fn answer<T: DeserializeOwned, A: Serialize>(
     arguments: Value,
     act: impl FnOnce(T) -> Result<A>,
@@ -206,7 +202,6 @@ fn answer<T: DeserializeOwned, A: Serialize>(
     Arguments::read(arguments)?.answer(act)
 }
 
-/// That the word `given` for the parameter `name` is not one of the words that there are.
 fn unknown(name: &'static str, given: &str, words: &str) -> Error {
     let message = format!("the parameter '{name}' is '{}', not one of its words", shorten(given));
     Error::new(&codes::INVALID_PARAMETER, message).with("parameter", name).hint(words)
@@ -227,7 +222,6 @@ fn propose(session: &Session<'_>, arguments: Propose) -> Result<Proposed> {
     };
     let recorded = app::propose::propose(session, draft, details)?;
     let mut answer = Proposed::new(&recorded);
-    // Marked already by a tool: as far as the contract goes, it is decided.
     if let Some(mark) = recorded.proposal.mark() {
         let word = mark.verdict.as_str();
         answer.status = contract_status(&recorded.proposal, session.now);
@@ -237,7 +231,7 @@ fn propose(session: &Session<'_>, arguments: Propose) -> Result<Proposed> {
     Ok(answer)
 }
 
-/// `error` with what to do next at a door that takes no whole content.
+/// Hints for callers that cannot give whole contents.
 fn without_whole_files(error: Error) -> Error {
     let hint = if error.is(&changeset_codes::FILE_EXISTS) {
         "give the old content to replace; an empty one is for a new file"
@@ -273,7 +267,7 @@ fn list(session: &Session<'_>, arguments: List) -> Result<Value> {
     Ok(json!({ "proposals": proposals, "count": proposals.len() }))
 }
 
-/// The status that the contract reports: a mark counts as what it says.
+/// The contract does not distinguish marks from decisions.
 fn contract_status(proposal: &Proposal, now: DateTime<Utc>) -> Status {
     match proposal.mark().map(|mark| mark.verdict) {
         Some(Marked::Applied) => Status::Applied,
@@ -282,11 +276,10 @@ fn contract_status(proposal: &Proposal, now: DateTime<Utc>) -> Status {
     }
 }
 
-/// One proposal of a list.
 fn item(session: &Session<'_>, proposal: &Proposal) -> Value {
     let current = proposal.current();
     let status = contract_status(proposal, session.now);
-    // One damaged object must not hide all other proposals.
+    // A damaged object must not hide other proposals.
     let (contents, unreadable) = match contents(session.store, current) {
         Ok(contents) => (contents, None),
         Err(error) => (Default::default(), Some(error.message().to_owned())),
@@ -318,15 +311,14 @@ fn item(session: &Session<'_>, proposal: &Proposal) -> Value {
     item
 }
 
-/// The contract's old and new content.
 #[derive(Default)]
 struct Contents {
     old: String,
     new: String,
 }
 
-/// Those of a snippet as it was proposed, or of the whole first file. Invalid UTF-8 is replaced: the contract knows text
-/// only.
+/// One snippet as proposed, or the whole first file. Invalid UTF-8 is replaced: the contract is
+/// text only.
 fn contents(store: &Store, revision: &Revision) -> Result<Contents> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let Some(change) = revision.changes.first() else { return Ok(Contents::default()) };
@@ -340,10 +332,8 @@ fn contents(store: &Store, revision: &Revision) -> Result<Contents> {
     Ok(Contents { old: side(&change.before)?, new: side(&change.after)? })
 }
 
-/// The pending proposal that is to be marked.
-///
 /// # Errors
-/// `proposal_not_found` and its kin, `not_pending`, `wrong_tool` for memory.
+/// `not_pending`; `wrong_tool` for memory.
 fn pending(session: &Session<'_>, id: &str) -> Result<Proposal> {
     let proposal = session.store.view()?.find(id)?;
     proposal.require_pending(session.now)?;
@@ -355,7 +345,7 @@ fn pending(session: &Session<'_>, id: &str) -> Result<Proposal> {
         .with("proposal_id", proposal.id.as_str())
         .hint(format!("a person decides on it: aye show {}", proposal.id)));
     }
-    // Marked already by a tool: as far as the contract goes, it is decided.
+    // The contract treats marks as decisions.
     if let Some(mark) = proposal.mark() {
         let word = mark.verdict.as_str();
         return Err(Error::new(
@@ -368,13 +358,13 @@ fn pending(session: &Session<'_>, id: &str) -> Result<Proposal> {
     Ok(proposal)
 }
 
-/// Marks `proposal`, or withdraws it where an agent takes back its own.
+/// Agents withdraw their own proposals instead.
 ///
-/// The contract's `apply` and `reject` are no approval: a tool call cannot show that a person
-/// decided. They are recorded as marks, and people go on deciding on the proposal.
+/// A mark is not an approval: a tool call cannot prove that a person decided. People can still
+/// decide.
 ///
 /// # Errors
-/// `human_approval_required`, `in_trial`, and those of the store.
+/// `human_approval_required`, `in_trial`.
 fn mark(
     session: &Session<'_>,
     proposal: &Proposal,
@@ -402,7 +392,7 @@ fn mark(
 
 fn apply(session: &Session<'_>, arguments: Apply) -> Result<Value> {
     let proposal = pending(session, &arguments.proposal_id)?;
-    // Read first: what cannot be shown to the caller is not decided.
+    // An unreadable proposal must not be marked.
     let contents = contents(session.store, proposal.current())?;
     mark(session, &proposal, Marked::Applied, None)?;
     Ok(json!({

@@ -1,4 +1,4 @@
-//! `comment`: a comment on a proposal.
+//! The `comment` tool.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,18 +16,18 @@ use crate::proposal::event::Evidence;
 pub struct Parameters {
     /// The proposal.
     proposal_id: String,
-    /// What to say; with `resolves` the note that says what was done. May be absent with `replacement`.
+    /// The text; with `resolves` the note on what was done. May be absent with `replacement`.
     body: Option<String>,
-    /// The file it is about, as a path from the top of the repository; need not be said with `line` where the
-    /// proposal has one file.
+    /// The file that the comment is about, as a path from the top of the repository. It is optional
+    /// with `line` if the proposal has one file.
     path: Option<String>,
-    /// The line of the proposed file, from 1; the first, where it is about several.
+    /// The line of the proposed file, from 1; the first of several lines.
     #[serde(default, deserialize_with = "whole")]
     line: Option<usize>,
-    /// The last line that it is about.
+    /// The last line that the comment is about.
     #[serde(default, deserialize_with = "whole")]
     end_line: Option<usize>,
-    /// It is a question, and wants an answer.
+    /// The comment is a question, and wants an answer.
     question: Option<bool>,
     /// Suggest this text in place of the lines; empty to delete them.
     replacement: Option<String>,
@@ -35,10 +35,6 @@ pub struct Parameters {
     resolves: Option<String>,
 }
 
-/// Comments on a proposal.
-///
-/// # Errors
-/// `proposal_not_found` and its kin, `not_pending`; those of [`comment::comment`].
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     Arguments::<Parameters>::read(arguments)?.answer(|known| {
         let body = match known.body {

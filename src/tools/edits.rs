@@ -1,4 +1,4 @@
-//! Edits as JSON: what the tools take, and `--from-json`.
+//! Edits as JSON, for tools and `--from-json`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ pub struct JsonEdit {
     /// With `content`: make the file executable.
     #[serde(default)]
     pub executable: bool,
-    /// Which one is meant where the old content is in the file more than once.
+    /// The occurrence that is meant if the old content is in the file more than once.
     pub occurrence: Option<Which>,
 }
 
@@ -36,7 +36,7 @@ pub struct Bytes(
     pub Vec<u8>,
 );
 
-/// Which of several equal contents is meant.
+/// The chosen one of several equal contents.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a number from 1, or \"all\"")]
 pub enum Which {
@@ -63,8 +63,7 @@ impl From<Which> for Occurrence {
     }
 }
 
-/// `edits` in the engine's words; `named` reads their paths, as
-/// [`Repository::given`](crate::repository::Repository::given) does.
+/// `named` resolves paths.
 ///
 /// # Errors
 /// `invalid_argument` with the edit's index; `path_invalid`.
@@ -75,7 +74,6 @@ pub fn compile(
     edits.into_iter().enumerate().map(|(index, edit)| edit.read(&named, index)).collect()
 }
 
-/// What is wrong with edit `index`.
 pub fn invalid(index: usize, why: &str) -> Error {
     Error::new(&codes::INVALID_ARGUMENT, format!("edit {index} {why}"))
         .with("edit", index)

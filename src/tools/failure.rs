@@ -1,4 +1,4 @@
-//! An error as tools give it.
+//! Errors of tools and commands.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 use crate::changeset::{self, patch};
 use crate::error::{Error, IGNORED};
 
-/// What went wrong.
+/// The error.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Body {
     /// One of aye's codes; the three of the contract are in capitals.
     pub code: String,
     /// In words.
     pub message: String,
-    /// What to do next.
+    /// The next step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// Particulars: the file, line numbers, the index of a step, what was expected and found.
@@ -39,7 +39,7 @@ impl Body {
 pub struct Common {
     /// Always false.
     pub success: bool,
-    /// What went wrong.
+    /// The error.
     pub error: Body,
     /// Parameters that were not understood.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,14 +47,13 @@ pub struct Common {
     pub ignored_parameters: Option<Value>,
 }
 
-/// `error` as tools that answer in JSON give it, and all commands: `{"success": false, "error": {…}}`.
+/// JSON, for tools and commands: `{"success": false, "error": {…}}`.
 pub fn common(error: &Error) -> Value {
     let body = Body::new(error, error.code().id.to_owned());
     json!(Common { success: false, error: body, ignored_parameters: ignored(error) })
 }
 
-/// `error` as the answer of a tool of a contract that is printed as YAML: behind `own`, the fields that the contract has
-/// anyway. Two of the three codes that it prints in capitals are in lower case elsewhere.
+/// YAML: appends the error to `own`, the contract's fields. The contract capitalises two codes.
 pub fn beside(mut own: Value, error: &Error) -> Value {
     let printed = [&patch::codes::PATCH_INVALID, &changeset::codes::FILE_NOT_FOUND];
     let code = error.code().id;

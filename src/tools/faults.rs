@@ -1,7 +1,7 @@
-//! Everything that is wrong with the arguments of a call, and the call that was probably meant. Pure.
+//! All faults of a call's arguments at once, and the call that was probably meant. Pure.
 //!
-//! A model that is told one fault a call needs four calls for four faults. What is wrong is found by the tool's
-//! own schema, after the tool has refused the call: the tool alone says whether a call is accepted.
+//! Otherwise a model needs a call per fault. The schema only explains a refusal: the tool alone
+//! accepts calls.
 
 use serde_json::{Map, Value, json};
 
@@ -11,10 +11,10 @@ use crate::error::Error;
 use crate::spelling;
 use crate::tools::registry::Tool;
 
-/// Most that is kept of a list: the rest repeats its faults.
+/// Further items repeat the faults.
 const MOST: usize = 3;
 
-/// What models and other tools call a parameter, and its names here.
+/// Parameters, and names that models and other tools use.
 const MEANT: [(&str, &[&str]); 12] = [
     ("file_path", &["path", "file", "filename", "filepath", "target_file"]),
     ("old_content", &["old", "old_str", "old_string", "old_text", "search"]),
@@ -30,7 +30,6 @@ const MEANT: [(&str, &[&str]); 12] = [
     ("reason", &["message", "why", "rejection_reason"]),
 ];
 
-/// The arguments of a call, long values cut: enough to name them.
 pub fn outline(arguments: &Value) -> Value {
     match arguments {
         Value::String(text) => shorten(text).into(),
@@ -42,8 +41,7 @@ pub fn outline(arguments: &Value) -> Value {
     }
 }
 
-/// `error`, which `tool` gave for the arguments of `outline`, with all their faults and the right call, where
-/// the arguments are what it is about.
+/// Adds all faults and the corrected call to errors about arguments.
 pub fn explain(error: Error, tool: &Tool, outline: &Value) -> Error {
     let is_ours = [&codes::MISSING_PARAMETER, &codes::INVALID_PARAMETER, &codes::UNKNOWN_ACTION];
     if !is_ours.iter().any(|code| error.is(code)) || !outline.is_object() {
@@ -63,7 +61,7 @@ pub fn explain(error: Error, tool: &Tool, outline: &Value) -> Error {
     told.with("faults", faults).with("call", right).hint(hint)
 }
 
-/// What `given`, which stands at `place`, should be by `schema`. What is wrong with it is added to `faults`.
+/// Corrects `given` (at path `place`), collecting `faults`.
 fn right(schema: &Value, given: &Value, place: &str, faults: &mut Vec<String>) -> Value {
     let types = schema::types(schema);
     if !types.is_empty() && !types.iter().any(|kind| is_a(given, kind)) {
@@ -107,7 +105,7 @@ fn members(
     for (name, value) in given.iter().filter(|(_, value)| !value.is_null()) {
         let known = properties.contains_key(name).then_some(name.as_str());
         let meant = known.or_else(|| meant(name, properties, given));
-        // Others are named by the answer, if the tool does not know them by a second name of their own.
+        // The tool may know an alias; otherwise its answer names it.
         if let Some(known) = meant {
             if known != name {
                 faults.push(format!("'{}' is called '{known}'", at(&shorten(name))));
@@ -126,7 +124,7 @@ fn members(
     in_order.collect()
 }
 
-/// The parameter that is meant by `name`, which is none: not one that is given as well.
+/// Never a parameter that is given as well.
 fn meant<'a>(
     name: &str,
     properties: &'a Map<String, Value>,
@@ -159,7 +157,6 @@ fn type_of(value: &Value) -> &'static str {
     }
 }
 
-/// What stands for a value of `schema` in a call that is to be copied.
 fn example(schema: &Value) -> Value {
     if let Some(word) = schema::words_of(schema).first() {
         return word.clone();

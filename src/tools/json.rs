@@ -1,9 +1,8 @@
-//! JSON from callers, read so that it cannot mean two things.
+//! Unambiguous JSON from callers.
 //!
-//! A key given twice is refused: which of the two counts is up to the reader, so a request could
-//! be shown as one thing and carried out as another (RFC 8259, section 4,
-//! <https://www.rfc-editor.org/rfc/rfc8259#section-4>). A byte order mark is passed over, as
-//! section 8.1 allows: some shells put one before what they pipe.
+//! Duplicate keys are refused: readers differ on the one that counts, so a request could be shown
+//! as one thing and carried out as another (<https://www.rfc-editor.org/rfc/rfc8259#section-4>). A
+//! byte order mark is skipped (section 8.1): some shells pipe one.
 
 use std::fmt;
 
@@ -12,13 +11,11 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result, codes};
 
-/// `bytes` without the byte order mark they may begin with.
 pub fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
-/// The one JSON value that `bytes` hold. `what` begins the sentence ("the request"), `hint` says
-/// what to give instead.
+/// `what` starts the message ("the request").
 ///
 /// # Errors
 /// `invalid_json` with line and column.
@@ -34,7 +31,6 @@ pub fn read(bytes: &[u8], what: &str, hint: &str) -> Result<Value> {
     })
 }
 
-/// Any JSON value in which no object has a key twice.
 struct Unambiguous;
 
 impl<'de> DeserializeSeed<'de> for Unambiguous {

@@ -1,4 +1,4 @@
-//! `memory.propose_update`: structured edits of the project's memory.
+//! The `memory.propose_update` tool.
 
 use serde_json::Value;
 
@@ -10,14 +10,11 @@ use crate::error::Result;
 use crate::memory::request::FIELDS;
 use crate::memory::service::Service;
 
-/// Its names; some clients refuse the dot.
+/// Some clients refuse the dot.
 pub const NAMES: [&str; 2] = ["memory.propose_update", "memory_propose_update"];
 
-/// Answers a call. A rejection is an answer. Inside of operations and sources an unknown field is a
-/// problem of the request, because it may say what is to be written.
-///
-/// # Errors
-/// `memory_not_initialized` and those of the machine.
+/// A rejection is an answer. Unknown fields inside operations and sources are not ignored but
+/// problems: they may say what to write.
 pub fn call(session: &Session<'_>, mut arguments: Value) -> Result<Value> {
     let mut ignored = Vec::new();
     if let Some(map) = arguments.as_object_mut() {

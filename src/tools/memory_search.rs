@@ -1,4 +1,4 @@
-//! `memory_search`: sections of the project's memory that answer a question.
+//! The `memory_search` tool.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::memory::service::Service;
 /// Answer.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Found {
-    /// What was looked for.
+    /// The query.
     pub query: String,
     /// How many sections are listed.
     pub count: usize,
@@ -25,7 +25,7 @@ pub struct Found {
 /// Arguments of the tool.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
-    /// What to look for: words, "phrases", beginnings (migr*).
+    /// Words, "phrases" or beginnings (migr*) to look for.
     query: String,
     /// Paths or module names to prefer.
     #[serde(default)]
@@ -33,7 +33,7 @@ pub struct Parameters {
     /// Categories to look in; none for all.
     #[serde(default)]
     include: Vec<String>,
-    /// At most so many sections; 10 where it is left out.
+    /// At most so many sections; 10 by default.
     #[serde(default, deserialize_with = "whole")]
     limit: Option<usize>,
     /// Exclude the archive.
@@ -41,10 +41,6 @@ pub struct Parameters {
     exclude_archive: bool,
 }
 
-/// Searches the memory.
-///
-/// # Errors
-/// `invalid_parameter`, `memory_not_initialized` and those of the machine.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     Arguments::<Parameters>::read(arguments)?.answer(|known| {
         let ask = Ask {

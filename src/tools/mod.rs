@@ -1,6 +1,4 @@
-//! The public tool contracts: arguments in, the contract's response out.
-//!
-//! A tool never prints and never asks; [`Session`](crate::app::Session) is what it knows of its caller.
+//! Public tool contracts. A tool never prints or prompts; it knows its caller by `Session` alone.
 
 pub mod apply_patch;
 pub mod arguments;
@@ -26,7 +24,6 @@ use serde_json::Value;
 
 use crate::error::Result;
 
-/// Error codes of the tools.
 pub mod codes {
     crate::codes! {
         UNKNOWN_TOOL = "unknown_tool", NotFound, "no tool has that name";
@@ -36,12 +33,8 @@ pub mod codes {
     }
 }
 
-/// Splits what a caller sent into the tool's name, if it names one, and the arguments:
-/// `{"name": …, "arguments": {…}}` (the arguments may be a JSON text, as some clients send
-/// them), or the arguments alone.
-///
-/// # Errors
-/// `invalid_json`.
+/// Splits `{"name": …, "arguments": {…}}`; anything else is arguments alone. Some clients send the
+/// inner arguments as JSON text.
 pub fn open_envelope(value: Value) -> Result<(Option<String>, Value)> {
     let Value::Object(mut map) = value else { return Ok((None, value)) };
     let is_envelope =

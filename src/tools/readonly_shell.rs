@@ -1,4 +1,4 @@
-//! The `readonly_shell` contract: one command in, its output out, nothing changed.
+//! The `readonly_shell` contract.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::error::{Error, Result};
 use crate::proposal::event::timestamp;
 use crate::shell::{Request, World, plan, run};
 
-/// The longest that a command may take, in milliseconds.
+/// Milliseconds.
 const LONGEST: usize = 3_600_000;
 
-/// The shortest, in milliseconds: less is meant in another unit.
+/// Milliseconds; less was meant in another unit.
 const SHORTEST: usize = 1_000;
 
 /// Arguments of the tool: the contract's `command`, and what models send with it.
@@ -25,7 +25,7 @@ const SHORTEST: usize = 1_000;
 pub struct Parameters {
     /// The command to execute.
     command: String,
-    /// Where to run it: a directory inside the repository. The caller's own otherwise.
+    /// A directory inside the repository to run the command in; by default the caller's own.
     #[serde(alias = "cwd", alias = "directory")]
     workdir: Option<PathBuf>,
     /// Stop after so many milliseconds: at least 1,000, at most 3,600,000.
@@ -33,14 +33,9 @@ pub struct Parameters {
     timeout_ms: Option<usize>,
 }
 
-/// Reads what a command may depend on, and the limits of the front end. Asked for once the arguments
-/// are known to be good.
+/// Called only once the arguments are accepted.
 pub type Surroundings<'a> = &'a dyn Fn() -> Result<(World, Request)>;
 
-/// Answers a call.
-///
-/// # Errors
-/// `missing_parameter`, `invalid_parameter`, and those of [`call`].
 pub fn answer(
     surroundings: Surroundings<'_>,
     now: DateTime<Utc>,
@@ -58,10 +53,6 @@ pub fn answer(
     })
 }
 
-/// The directory that a command is to run in.
-///
-/// # Errors
-/// `invalid_parameter` if it is not a directory of the repository.
 fn place(world: &World, workdir: &Path) -> Result<PathBuf> {
     let place = world.cwd.join(workdir).canonicalize();
     place.ok().filter(|place| place.starts_with(&world.root) && place.is_dir()).ok_or_else(|| {
@@ -74,10 +65,10 @@ fn place(world: &World, workdir: &Path) -> Result<PathBuf> {
     })
 }
 
-/// Runs `command` at time `now`. That it fails is an answer.
+/// A failing command is an answer.
 ///
 /// # Errors
-/// `COMMAND_NOT_ALLOWED`, `sandbox_required`, or a failure of the machine.
+/// `COMMAND_NOT_ALLOWED`, `sandbox_required`, or errors of the operating system.
 pub fn call(command: &str, request: &Request, world: &World, now: DateTime<Utc>) -> Result<Value> {
     let plan = plan(command, world);
     let plan = plan.map_err(|refusal| Error::from(refusal).with(COMMAND, command))?;
@@ -99,7 +90,7 @@ pub fn call(command: &str, request: &Request, world: &World, now: DateTime<Utc>)
     let mut value = json!({
         "status": "ok",
         "command": command,
-        // Standard output and standard error in the order in which they came.
+        // Standard output and error, interleaved.
         "output": output,
         "exit_code": outcome.exit_code,
         "executed_at": timestamp(now),
@@ -116,7 +107,6 @@ pub fn call(command: &str, request: &Request, world: &World, now: DateTime<Utc>)
 
 const COMMAND: &str = "command";
 
-/// The response to a call that failed.
 pub fn failure(error: &Error) -> Value {
     let command = error.details().iter().find(|(key, _)| *key == COMMAND);
     let command = command.map(|(_, command)| command);

@@ -1,4 +1,4 @@
-//! The tools: for each, all that a front end needs to list and to call it.
+//! All tools, with all that front ends need to list and call them.
 
 use chrono::{DateTime, Utc};
 use schemars::generate::SchemaSettings;
@@ -13,43 +13,33 @@ use super::{
 use crate::app::Session;
 use crate::error::{Error, Result};
 
-/// A tool.
 pub struct Tool {
-    /// Its name, then its aliases: earlier names, and names without the dot that some clients refuse.
+    /// The name, then aliases: earlier names, and names without the dot, which some clients refuse.
     pub names: &'static [&'static str],
-    /// What it does, for a model that is to choose a tool.
+    /// Read by models.
     pub description: &'static str,
-    /// What its contract prints answers as.
     pub form: Form,
-    /// Nothing is changed by a call: no file, no proposal, no event.
+    /// No file, proposal or event changes.
     pub reads_only: bool,
-    /// A call may overwrite or delete what git has no copy of.
+    /// May lose content that git has no copy of.
     pub destroys: bool,
-    /// The JSON Schema of its arguments, from the type that they are read into.
     pub input: fn() -> Schema,
-    /// Calls it.
     pub run: Run,
 }
 
-/// How a contract prints.
 #[derive(Clone, Copy)]
 pub enum Form {
-    /// As JSON, and errors as all commands do.
     Json,
-    /// As YAML, with errors of this form.
     Yaml(fn(&Error) -> Value),
 }
 
-/// How a tool is called, by what it needs from the front end.
 pub enum Run {
-    /// In a repository, under the name that the caller used (one of [`Tool::names`]), with the
-    /// arguments.
+    /// Takes the name that the caller used.
     Repository(fn(&Session<'_>, &str, Value) -> Result<Value>),
-    /// Anywhere, with what commands may depend on, at a time.
+    /// Needs no repository.
     Command(fn(Surroundings<'_>, DateTime<Utc>, Value) -> Result<Value>),
 }
 
-/// What most tools have in common.
 const COMMON: Tool = Tool {
     names: &[],
     description: "",
@@ -60,7 +50,6 @@ const COMMON: Tool = Tool {
     run: Run::Repository(|_, _, arguments| Ok(arguments)),
 };
 
-/// All tools, in the order in which they are listed.
 pub static TOOLS: &[Tool] = &[
     Tool {
         names: &["changes", "propose_change", "review_changes"],
@@ -155,10 +144,6 @@ pub static TOOLS: &[Tool] = &[
 ];
 
 impl Tool {
-    /// The tool of that name or alias.
-    ///
-    /// # Errors
-    /// `unknown_tool`.
     pub fn find(name: &str) -> Result<&'static Self> {
         TOOLS.iter().find(|tool| tool.names.contains(&name)).ok_or_else(|| {
             let known: Vec<&str> = TOOLS.iter().flat_map(|tool| tool.names).copied().collect();
@@ -168,12 +153,11 @@ impl Tool {
         })
     }
 
-    /// The JSON Schema of its arguments as clients and their models take it: one object.
+    /// JSON Schema as a single object.
     pub fn parameters(&self) -> Value {
         schema::input((self.input)().to_value())
     }
 
-    /// `error` as its contract has it.
     pub fn failure(&self, error: &Error) -> Value {
         match self.form {
             Form::Json => failure::common(error),
@@ -181,21 +165,19 @@ impl Tool {
         }
     }
 
-    /// The contract's own name.
     pub fn name(&self) -> &'static str {
         self.names[0]
     }
 
-    /// The name that every client takes: letters, digits and `_`.
+    /// Without dots, for every client.
     pub fn plain_name(&self) -> &'static str {
         self.names.iter().find(|name| !name.contains('.')).unwrap_or(&self.names[0])
     }
 }
 
-/// The schema of what is read into a `T`, which says that it is of an object: a choice between objects does not by itself,
-/// and clients want to know before they choose.
+/// Declares the schema an object: a choice of objects does not, and clients require it.
 fn reads<T: JsonSchema>() -> Schema {
-    // Clients and models resolve no references.
+    // Clients resolve no references.
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>();

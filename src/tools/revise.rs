@@ -1,4 +1,4 @@
-//! `revise`: a pending proposal of one's own gets new content.
+//! The `revise` tool.
 
 use chrono::Duration;
 use schemars::JsonSchema;
@@ -40,26 +40,26 @@ pub struct Revised {
     pub status: Status,
     /// When it expires unless decided.
     pub expires_at: String,
-    /// The proposer's own proposals that stand on it: they have a new revision on this one.
+    /// The proposer's own proposals that are stacked on it: they have a new revision on this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rebased: Vec<String>,
-    /// Those that stand on an earlier revision: somebody else's, and those that do not fit this one.
+    /// Proposals that are still stacked on an earlier revision: proposals of others, and proposals
+    /// that do not fit this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_rebased: Vec<String>,
-    /// What the revision before held, and this one does not.
+    /// Content of the previous revision that this one lacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<Dropped>,
     /// Secrets in added or changed lines (see `aye.scan`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-    /// The files of the patch with hunks that went elsewhere, or were matched otherwise, than written; of each
+    /// Files of the patch with hunks that were placed or matched otherwise than written, each with
     /// those hunks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub adapted: Vec<FileItem>,
 }
 
 impl Revised {
-    /// The answer for a revision that was recorded.
     pub fn new(recorded: &Recorded) -> Self {
         let revised = &recorded.proposal;
         Self {
@@ -79,15 +79,16 @@ impl Revised {
     }
 }
 
-/// Arguments of the tool: `edits` or `patch` replace everything the proposal held (`dropped` in the answer says
-/// what is not in it any more); but edits whose old content is not in the files, and in what the proposal makes of
-/// them, change that, and the rest of it stays. `take` changes the lines of suggestions in it; without any of them
-/// only the description or the time changes.
+/// Arguments of the tool: `edits` or `patch` replace everything the proposal held; `dropped` in the
+/// answer lists what it lacks now. If the old content of edits is not in the files but in the
+/// proposal's result, they change that result, and the rest of it stays. `take` changes the lines
+/// of suggestions in it. Without any of them only the description or the time changes.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
     /// The proposal.
     proposal_id: String,
-    /// The edits, made on the files as they are now, or on the proposal's own content where they fit that alone.
+    /// The edits, made on the files as they are now, or on the proposal's own content where they
+    /// fit that alone.
     edits: Option<Vec<JsonEdit>>,
     /// A patch instead of edits.
     patch: Option<String>,
@@ -99,11 +100,8 @@ pub struct Parameters {
     expires_in: Option<String>,
 }
 
-/// Gives a proposal a new revision.
-///
 /// # Errors
-/// `proposal_not_found` and its kin, `not_pending`, `human_approval_required` for another's proposal;
-/// those of matching and of the store.
+/// `human_approval_required` for another's proposal.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     Arguments::<Parameters>::read(arguments)?.answer(|known| {
         let Session { store, caller, now } = session;
@@ -127,7 +125,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
             (None, Some(patch), None) => {
                 let (bytes, options) = (patch.into_bytes(), Options::default());
                 let source = Source::Patch { bytes, options, ground: below };
-                // Its remarks are of the patch; where its hunks went is in the draft.
+                // The draft has the places of hunks.
                 capture::capture(session, &source, &mut Vec::new())?
             }
             (None, None, None) if is_changed => Draft::present(store, &proposal, InputForm::Tool)?,
@@ -152,7 +150,6 @@ fn invalid(why: &str) -> Error {
         .hint("give \"edits\", \"patch\" or \"take\", or a new \"description\"")
 }
 
-/// A time span that a caller wrote.
 fn span(text: String) -> Result<Duration> {
     parse_duration(&text).ok_or_else(|| {
         Error::new(&codes::INVALID_PARAMETER, format!("'{}' is not a duration", shorten(&text)))

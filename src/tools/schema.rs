@@ -1,10 +1,9 @@
-//! Schemas as clients and their models take them. Pure.
+//! Schemas for clients and models. Pure.
 
 use serde_json::{Map, Value};
 
-/// `schema` of the arguments of a tool as one object: the interfaces of several models refuse a choice at the top. Of a
-/// choice by an action it has the properties of all branches, of which those are required that all require; the actions
-/// become a choice of words.
+/// Merges action branches: several model APIs refuse a choice at the top. Requires only what every
+/// branch requires.
 pub fn input(schema: Value) -> Value {
     let mut schema = plain(schema);
     let Some(Value::Array(branches)) =
@@ -36,8 +35,8 @@ pub fn input(schema: Value) -> Value {
     schema
 }
 
-/// `schema`, as [`plain`] gives it, for the action that `arguments` name; the first where they name none that there is,
-/// which then takes the words of all.
+/// Branch of a `plain` schema for the named action. An unknown action gets the first branch, with
+/// all actions as words.
 pub fn of_action(schema: &Value, arguments: &Value) -> Value {
     let Some(branches) = schema[CHOICE].as_array() else { return schema.clone() };
     let actions = |branch: &Value| words_of(&branch[PROPERTIES][ACTION]).to_vec();
@@ -49,7 +48,7 @@ pub fn of_action(schema: &Value, arguments: &Value) -> Value {
     branch
 }
 
-/// The types that a value of `schema` may be of; none for any.
+/// Empty for any.
 pub fn types(schema: &Value) -> Vec<&str> {
     match schema["anyOf"].as_array() {
         Some(branches) => branches.iter().filter_map(|it| it["type"].as_str()).collect(),
@@ -57,7 +56,7 @@ pub fn types(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// The words that a value of `schema` may be; none for any.
+/// Empty for any.
 pub fn words_of(schema: &Value) -> &[Value] {
     schema["enum"].as_array().map_or(&[], Vec::as_slice)
 }
@@ -71,8 +70,8 @@ const ACTION: &str = "action";
 const PROPERTIES: &str = "properties";
 const REQUIRED: &str = "required";
 
-/// `schema` without what no model reads, but with its choices: without the dialect, names of types, defaults, formats of
-/// numbers, branches of `null` (in arguments that counts as absent).
+/// Drops parts that models do not read. A `null` branch goes, too: a null argument counts as
+/// absent.
 pub fn plain(mut schema: Value) -> Value {
     let Some(map) = schema.as_object_mut() else { return schema };
     for key in ["$schema", "title", "default", "minimum"] {
@@ -104,7 +103,7 @@ pub fn plain(mut schema: Value) -> Value {
     schema
 }
 
-/// A constant, or a choice of constants, as a list of words; what the branches say stands in the description.
+/// Constants become an `enum`; branch texts move to the description.
 fn one_of_words(map: &mut Map<String, Value>) {
     if let Some(word) = map.shift_remove("const") {
         map.insert("enum".to_owned(), vec![word].into());
@@ -128,7 +127,6 @@ fn one_of_words(map: &mut Map<String, Value>) {
     map.insert("description".to_owned(), description.into());
 }
 
-/// A choice of one branch is that branch.
 fn only_branch(map: &mut Map<String, Value>) {
     let Some(Value::Array(branches)) = map.get_mut("anyOf") else { return };
     if let [one] = branches.as_mut_slice() {

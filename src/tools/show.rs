@@ -1,4 +1,4 @@
-//! `show`: everything about a proposal, and its diff.
+//! The `show` tool.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::proposal::document::Document;
 use crate::render::diff::{self, Options};
 
-/// Most bytes of a diff in an answer; more would fill the context of a model.
+/// More bytes would fill a model's context.
 const MOST: usize = 64 << 10;
 
 /// Arguments of the tool.
@@ -21,23 +21,15 @@ pub struct Parameters {
     proposal_id: String,
 }
 
-/// Answer: the document of `aye show`, and the diff.
 #[derive(Debug, Serialize)]
 pub struct Shown {
-    /// The proposal.
     #[serde(flatten)]
     pub proposal: Document,
-    /// Unified diff of the current revision, at most 64 KiB; null where its content is not in this
-    /// clone.
+    /// At most 64 KiB; null if content is missing in this clone.
     pub diff: Option<String>,
-    /// The diff is longer than that: `aye diff` prints all of it.
     pub diff_truncated: bool,
 }
 
-/// Shows a proposal.
-///
-/// # Errors
-/// `proposal_not_found` and its kin; those of the store.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     Arguments::<Parameters>::read(arguments)?.answer(|known| {
         let store = session.store;

@@ -1,4 +1,4 @@
-//! The `update_plan` tool: the whole list of steps replaces the one before.
+//! The `update_plan` tool.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::plan::Request;
 use crate::proposal::event::timestamp;
 
-// `Request` reads the steps: an error names the one that breaks a rule.
+// `Request` reads the steps, so that errors name the invalid one.
 /// Arguments of the tool.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
@@ -23,10 +23,6 @@ pub struct Parameters {
     explanation: Option<String>,
 }
 
-/// Calls the tool with `arguments`: `plan`, and optionally `explanation`.
-///
-/// # Errors
-/// Those of [`read`], and of the store.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     read(arguments)?.answer(|request| {
         let updated = update(session, request)?;
@@ -40,10 +36,8 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     })
 }
 
-/// Reads the arguments of a call.
-///
 /// # Errors
-/// `missing_parameter`, `invalid_parameter`; `plan_invalid` with the index of the step.
+/// `plan_invalid` with the index of the step.
 pub fn read(arguments: Value) -> Result<Arguments<Request>> {
     let Arguments { known, mut ignored } = Arguments::<Parameters>::read(arguments)?;
     let request = Request::new(&known.plan, known.explanation, &mut ignored);

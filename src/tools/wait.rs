@@ -1,4 +1,4 @@
-//! `wait`: what became of a proposal, as soon as something does.
+//! The `wait` tool.
 
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,9 @@ use super::arguments::whole;
 use crate::app::{Session, wait};
 use crate::error::Result;
 
-/// Its name.
 pub const NAME: &str = "wait";
 
-/// Longest wait, in seconds. Clients give a call up after 60.
+/// Seconds. Clients abort a call after 60.
 const MOST: usize = 50;
 
 /// Arguments of the tool.
@@ -23,16 +22,12 @@ const MOST: usize = 50;
 pub struct Parameters {
     /// The proposal.
     proposal_id: String,
-    /// How many seconds to wait at most: 50 at most, and where it is left out. 0 only looks. The answer
-    /// says `timed_out` where nothing was decided meanwhile: call again.
+    /// Seconds to wait at most: 50 at most, and by default. 0 only looks. The answer says
+    /// `timed_out` if nothing was decided meanwhile: call again.
     #[serde(default, deserialize_with = "whole")]
     timeout_s: Option<usize>,
 }
 
-/// Waits for the decision on a proposal.
-///
-/// # Errors
-/// `proposal_not_found` and its kin; those of the store.
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     Arguments::<Parameters>::read(arguments)?.answer(|known| {
         let id = session.store.view()?.resolve(&known.proposal_id)?;
