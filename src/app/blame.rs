@@ -1,4 +1,4 @@
-//! Where each line of a committed file is from: `git blame`, and the trailers of the commits it names.
+//! Lines of a committed file with their commits, and the proposals that these name in trailers.
 
 use std::collections::HashMap;
 
@@ -12,41 +12,32 @@ use crate::error::{Error, Result};
 use crate::proposal::event::timestamp;
 use crate::repository::Repository;
 
-/// A commit that lines are from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Its id.
     pub commit: String,
-    /// Its author's name.
     pub author: String,
-    /// When it was made.
     pub at: String,
-    /// The proposals that its trailers name (`Proposal-Id`).
     pub proposal_ids: Vec<String>,
-    /// Who proposed (`Proposed-by`).
     pub proposed_by: Vec<String>,
-    /// Who decided (`Reviewed-by`).
     pub reviewed_by: Vec<String>,
 }
 
-/// Lines that follow each other and are from the same commit.
+/// Consecutive lines of one commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The number of the first, from 1.
+    /// From 1.
     pub line: usize,
-    /// How many.
     pub count: usize,
-    /// Where they are from.
     pub origin: Origin,
-    /// The lines, without line ends.
+    /// Without line ends.
     pub content: Vec<Vec<u8>>,
 }
 
-/// The lines of the file at `path` in HEAD, or those that `lines` names as `git blame -L` does. The
-/// work tree is not read: git would run the filters that the configuration names.
+/// `lines` selects as `git blame -L` does. The work tree is not read: git would run filters from
+/// the configuration.
 ///
 /// # Errors
-/// `file_not_found`, `binary_content`, those of the store, and `git_failed`.
+/// `file_not_found`, `binary_content`, `git_failed`.
 pub fn blame(repository: &Repository, path: &RepoPath, lines: Option<&str>) -> Result<Vec<Range>> {
     let shown = || path.display().to_string();
     let head = repository.repo().head_id().ok().map(gix::Id::detach);
@@ -86,7 +77,7 @@ pub fn blame(repository: &Repository, path: &RepoPath, lines: Option<&str>) -> R
     Ok(ranges)
 }
 
-/// Reads what git printed; lines that it does not know are ignored.
+/// Parses porcelain output and ignores unknown lines.
 fn parse(printed: &[u8]) -> Vec<Range> {
     let mut ranges: Vec<Range> = Vec::new();
     let mut origins: HashMap<String, Origin> = HashMap::new();

@@ -1,4 +1,4 @@
-//! What `aye check` looks at: all that waits for someone, and what is staged.
+//! Subjects of `aye check`: undecided proposals and staged changes.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,7 @@ use crate::proposal::{ProposalId, Status};
 use crate::report::Finding;
 use crate::store::{Filter, Store, View};
 
-/// Everything undecided in `scope`, and what was decided twice.
-///
-/// # Errors
-/// If the store or the work tree cannot be read.
+/// Includes contested proposals.
 pub fn waiting(
     store: &Store,
     view: &View,
@@ -41,7 +38,7 @@ pub fn waiting(
         }
         let proposal = match view.proposal(&summary.id) {
             Ok(proposal) => proposal,
-            // The view names it among its troubles.
+            // The view reports it as a trouble.
             Err(error) if is_of_its_thread(&error) => continue,
             Err(error) => return Err(error),
         };
@@ -65,10 +62,7 @@ pub fn waiting(
     Ok(subjects)
 }
 
-/// Findings for the pending proposals whose files are staged otherwise than was approved.
-///
-/// # Errors
-/// `git_failed`; if the store cannot be read.
+/// Skips staged content that was approved.
 pub fn staged(
     store: &Store,
     view: &View,

@@ -1,4 +1,4 @@
-//! Saying something about a proposal, and doing something about what was said.
+//! Comments on a proposal, and their resolution.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,25 +14,22 @@ use crate::proposal::{ActorKind, Note, Proposal, codes as proposal_codes, state}
 use crate::scan::gate::{self, Warning};
 use crate::store::Store;
 
-/// Longest comment, and longest text of a suggestion, in bytes.
+/// Bytes of a comment or a suggested text.
 pub const MOST: usize = 64 * 1024;
 
-/// What is said.
 #[derive(Clone, Debug, Default)]
 pub struct Saying {
-    /// In words; may be empty where it asks for changes or suggests something.
+    /// May be empty in a request or suggestion.
     pub body: String,
-    /// The file it is about, if it is about one.
     pub path: Option<RepoPath>,
-    /// The lines of the proposed file, first and last, from 1.
+    /// First and last line of the proposed file, from 1.
     pub lines: Option<(u32, u32)>,
-    /// It wants an answer.
     pub is_question: bool,
-    /// What it would have in place of the lines; empty to delete them.
+    /// Replaces the lines; empty deletes them.
     pub replacement: Option<String>,
-    /// The comment that it resolves: an event id or the beginning of one. The body is the note.
+    /// Event id (prefix) of the comment to resolve; the body is the note.
     pub resolves: Option<String>,
-    /// It asks for a new revision. The text is the reason then, unless it is about one place.
+    /// The body is the request's reason, unless it is about one place.
     pub requests_changes: bool,
 }
 
@@ -45,26 +42,26 @@ pub struct Commented {
     pub success: bool,
     /// The id.
     pub proposal_id: String,
-    /// Event id of the comment; absent where changes were requested, and of a note that resolves one.
+    /// Event id of the comment; absent for a request of changes and for a note that resolves a
+    /// comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comment_id: Option<String>,
     /// Event id of the comment that was resolved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved: Option<String>,
-    /// Whether changes are requested.
+    /// True if changes are requested.
     pub changes_requested: bool,
-    /// What an agent's text holds that nobody should read there.
+    /// Text in an agent's comment that nobody should read there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
 
-/// Records `saying` about `proposal`, which is pending. `evidence` shows whose word it is.
+/// `evidence` shows who speaks.
 ///
 /// # Errors
-/// `invalid_argument` for an empty text, for parts that do not go together, or for a place that the
-/// proposal does not have; `secret_detected` for an agent's where `aye.scan` is `block`;
-/// `comment_not_found`, `size_limit`, `not_pending`, `human_approval_required`
-/// where an agent asks for changes.
+/// `invalid_argument` for an empty text, contradictory fields, or a place outside the proposal.
+/// `secret_detected` for an agent's text if `aye.scan` is `block`. `human_approval_required` for an
+/// agent that requests changes. `comment_not_found`, `size_limit`, `not_pending`.
 pub fn comment(
     session: &Session<'_>,
     proposal: &Proposal,
@@ -86,7 +83,7 @@ pub fn comment(
         ActorKind::Agent => gate::lines(store.repository(), &Changeset::default(), &texts)?,
         ActorKind::Human | ActorKind::Ci => Vec::new(),
     };
-    // With a request the text is its reason, unless it is about one place.
+    // A request keeps the text as its reason, unless it is about one place.
     let is_said = if requests_changes {
         is_about_a_place && (!text.is_empty() || said.replacement.is_some())
     } else {
@@ -125,7 +122,7 @@ pub fn comment(
     })
 }
 
-/// The file that `saying` is about: lines are of one, which need not be named where the proposal has no other.
+/// A proposal with one file needs no path for lines.
 fn about(proposal: &Proposal, saying: &Saying) -> Result<Option<RepoPath>> {
     if saying.path.is_some() || saying.lines.is_none() {
         return Ok(saying.path.clone());
@@ -141,7 +138,7 @@ fn about(proposal: &Proposal, saying: &Saying) -> Result<Option<RepoPath>> {
     }
 }
 
-/// What is recorded of `saying`; `resolves` is the event id of the comment that it resolves.
+/// `resolves` is a full event id.
 fn recorded(
     store: &Store,
     proposal: &Proposal,
@@ -188,7 +185,7 @@ fn recorded(
     })
 }
 
-/// The event id of the comment called `id`, which the caller is to resolve by `saying`.
+/// Event id of comment `id`, if the caller may resolve it.
 fn to_resolve(
     session: &Session<'_>,
     proposal: &Proposal,
@@ -218,7 +215,7 @@ fn to_resolve(
         .hint("its proposer resolves it, whoever made the comment, or a person"))
 }
 
-/// Which comment of `proposal` is called `id`, an event id or the beginning of one.
+/// Index of the comment whose event id starts with `id`.
 ///
 /// # Errors
 /// `comment_not_found`, `ambiguous_id`.
@@ -244,7 +241,7 @@ pub fn find(proposal: &Proposal, id: &str) -> Result<usize> {
     }
 }
 
-/// Refuses a place that the proposal does not have. A file that is deleted has its lines before.
+/// Refuses a place outside the proposal. For a deleted file the old lines count.
 fn require_place(
     store: &Store,
     proposal: &Proposal,

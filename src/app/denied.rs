@@ -1,5 +1,5 @@
-//! Files that agents are kept from reading (`aye.shellDenyRead`, as the read-only shell has it): nothing of them is
-//! quoted to an agent that proposes a change of one, and none is copied for it.
+//! Files that agents may not read (`aye.shellDenyRead`, shared with the read-only shell): errors
+//! quote nothing of them, and patches cannot copy them.
 
 use super::Session;
 use crate::changeset::{Changeset, RepoPath};
@@ -8,7 +8,7 @@ use crate::proposal::ActorKind;
 use crate::shell::denied::Denied;
 use crate::store::codes::PRIVATE_PATH;
 
-/// `error`, without what it quotes of a file that the caller is kept from reading.
+/// Removes the quoted content of a denied file.
 #[must_use]
 pub fn unquoted(session: &Session<'_>, error: Error) -> Error {
     let detail = |name: &str| error.details().iter().find(|(key, _)| *key == name);
@@ -21,7 +21,7 @@ pub fn unquoted(session: &Session<'_>, error: Error) -> Error {
     Error::new(error.code(), message).with("path", shown).hint(ASK)
 }
 
-/// Refuses a copy, under whatever name, of a file that the caller is kept from reading.
+/// Refuses a copy of a denied file under any name.
 ///
 /// # Errors
 /// `private_path`.
@@ -43,7 +43,7 @@ fn is_denied(session: &Session<'_>, path: &RepoPath) -> bool {
     let config = session.store.repository().repo().config_snapshot();
     let (mut patterns, added) = crate::repository::by_source(config.plumbing(), "shellDenyRead");
     patterns.extend(added);
-    // The places in the home directory do not concern files of a repository.
+    // Patterns in the home directory cannot match here.
     let root = std::path::Path::new("/");
     Denied::new(&patterns, None, root).denies(&root.join(path.display().to_string()))
 }

@@ -1,4 +1,4 @@
-//! Changes that are about to be proposed.
+//! Changes before they are proposed.
 
 use crate::changeset::patch::FileReport;
 use crate::changeset::{Changeset, FileChange};
@@ -8,32 +8,30 @@ use crate::proposal::event::{Incomplete, InputForm, On};
 use crate::proposal::statement::Target;
 use crate::store::Store;
 
-/// Changes that the repository accepts, and that are not proposed yet.
+/// Changes that the repository accepts.
 #[derive(Clone, Debug)]
 pub struct Draft {
     pub(super) changeset: Changeset,
-    /// What the proposal records of the way it came.
     pub(super) form: InputForm,
-    /// Its own message, if it has one (a commit's).
+    /// A commit's own message.
     pub message: Option<String>,
-    /// The pending proposal whose result the changes were made on.
+    /// Pending proposal whose result the changes start from.
     pub(super) on: Option<On>,
-    /// Where they were made, where that is not HEAD: where a session was started.
+    /// Start of a session, if other than HEAD.
     pub(super) target: Option<Target>,
-    /// What changed as well, and is not in it.
+    /// Changed files that are not included.
     pub(super) incomplete: Vec<Incomplete>,
-    /// The changed files are to go back in the work tree once they are proposed.
+    /// Resets the files in the work tree after proposing.
     pub(super) take_back: bool,
-    /// The files of the patch it was read from with a hunk that went elsewhere, or was matched otherwise, than
-    /// written; of each those hunks.
+    /// Files with the hunks that were placed or matched otherwise than written.
     pub(super) adapted: Vec<FileReport>,
 }
 
 impl Draft {
-    /// A draft of `changeset`, with renames and copies named as such.
+    /// Detects renames and copies.
     ///
     /// # Errors
-    /// `file_too_large`, `path_invalid`: what could not be applied, see [`Store::accept`].
+    /// `file_too_large`, `path_invalid`: see `Store::accept`.
     pub fn new(store: &Store, changeset: Changeset, form: InputForm) -> Result<Self> {
         store.accept(&changeset)?;
         let changeset = changeset.with_origins();
@@ -49,20 +47,16 @@ impl Draft {
         })
     }
 
-    /// The present changes of `proposal` as they are.
-    ///
     /// # Errors
-    /// As [`Draft::new`]; `object_missing`.
+    /// As `Draft::new`; `object_missing`.
     pub fn present(store: &Store, proposal: &Proposal, form: InputForm) -> Result<Self> {
         let current = proposal.current();
         let draft = Self::new(store, store.changeset(current)?, form)?;
         Ok(Self { on: current.on.clone(), ..draft })
     }
 
-    /// `changes`, made of the present ones of `proposal`, on what it stands on.
-    ///
     /// # Errors
-    /// As [`Draft::new`]; `no_change` where nothing is left of the proposal.
+    /// As `Draft::new`; `no_change` if nothing is left.
     pub(super) fn amended(
         store: &Store,
         proposal: &Proposal,
@@ -73,7 +67,6 @@ impl Draft {
         Ok(Self { on: proposal.current().on.clone(), ..draft })
     }
 
-    /// The changes.
     pub fn changeset(&self) -> &Changeset {
         &self.changeset
     }

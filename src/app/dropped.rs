@@ -1,4 +1,4 @@
-//! What a proposal held, and its next revision does not hold any more.
+//! Changes that the next revision of a proposal drops.
 
 use std::ops::Range;
 
@@ -8,20 +8,20 @@ use serde::Serialize;
 use crate::changeset::hunks::Diff;
 use crate::changeset::{Changeset, FileChange, anchor};
 
-/// What is not changed any more of one file.
+/// Changes to one file that are no longer made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "DroppedItem")]
 pub struct Dropped {
     /// The file.
     pub file_path: String,
-    /// The hunks, without context, as in a unified diff: `@@ -1 +1 @@`; none where the whole file is not in the
-    /// proposal any more.
+    /// The hunks, without context, as in a unified diff: `@@ -1 +1 @@`; none if the whole file is
+    /// no longer in the proposal.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hunks: Vec<String>,
 }
 
-/// What of `earlier` nothing in `later` has taken the place of: the files that it does not change, and the hunks
-/// at whose lines it leaves the file as it was. Where these lines have changed meanwhile, nothing is said of them.
+/// Files and hunks of `earlier` that `later` does not replace. Hunks whose lines have changed
+/// meanwhile are omitted.
 pub fn dropped(earlier: &[FileChange], later: &Changeset) -> Vec<Dropped> {
     let of = |change: &FileChange| {
         let is_of = |later: &&FileChange| {
@@ -36,7 +36,7 @@ pub fn dropped(earlier: &[FileChange], later: &Changeset) -> Vec<Dropped> {
     earlier.iter().filter_map(of).collect()
 }
 
-/// The hunks of `earlier` that are not in `later`; `None` where all are.
+/// `None` if all hunks are in `later`.
 fn hunks(earlier: &FileChange, later: &FileChange) -> Option<Vec<String>> {
     let text = |change: &FileChange| {
         let sides = change.before.clone().zip(change.after.clone());
@@ -53,8 +53,7 @@ fn hunks(earlier: &FileChange, later: &FileChange) -> Option<Vec<String>> {
     (!left.is_empty()).then_some(left)
 }
 
-/// Whether two runs of lines of a file have one in common; an empty one, where lines are inserted, also meets what
-/// it borders on.
+/// True if two line ranges overlap. An empty range, an insertion, also touches its neighbours.
 fn meet(one: &Range<usize>, other: &Range<usize>) -> bool {
     if one.is_empty() || other.is_empty() {
         one.start <= other.end && other.start <= one.end

@@ -1,4 +1,4 @@
-//! Proposals of sessions are revised in their own clone, where the session's tree is, and nowhere else.
+//! Sessions' proposals are revised only in their own clone, which has the session's tree.
 
 use crate::error::{Error, Result};
 use crate::proposal::Proposal;
@@ -6,13 +6,10 @@ use crate::proposal::event::InputForm;
 use crate::session::codes;
 use crate::store::Store;
 
-/// Whether a session of another clone has proposed it.
 pub fn is_of_another_session(store: &Store, proposal: &Proposal) -> bool {
     proposal.form == InputForm::Session && !store.clone_ids().contains(&proposal.clone)
 }
 
-/// Refuses to revise a proposal of a session of another clone.
-///
 /// # Errors
 /// `session_elsewhere`.
 pub fn refuse(store: &Store, proposal: &Proposal) -> Result<()> {

@@ -1,4 +1,4 @@
-//! The end of a session: whether its tree holds work that no proposal has, and its removal.
+//! The end of a session: check for unproposed work, then removal.
 
 use chrono::{DateTime, Utc};
 
@@ -10,10 +10,10 @@ use crate::session::strays::{Inventory, Strays};
 use crate::session::{Home, beside, codes, read, tree};
 use crate::store::Store;
 
-/// Refuses to end session `name` while its tree holds work that no proposal has. Returns what git ignores in it.
+/// Returns the ignored files in the tree.
 ///
 /// # Errors
-/// `session_unsubmitted`; those of the record, of the store and of reading the tree.
+/// `session_unsubmitted`.
 pub fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<Strays> {
     if home.state(name) == State::Gone {
         return Ok(Strays::default());
@@ -25,7 +25,7 @@ pub fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<Stra
         read::left(store.repository(), &tree, Some(name), &base)?;
     let changes = proposable::only(store, changes, &mut others)?;
     others.extend(beside::of(store.repository(), &tree, name));
-    // Submitting proposes what is in the files and can be; what else there is says itself what it is.
+    // The hint suggests submitting only for files that can be proposed.
     let (what, submit) = match (others.first(), changes.is_empty()) {
         (Some((_, why)), true) => (format!(", which {why}"), String::new()),
         (Some(_), false) => (
@@ -52,10 +52,11 @@ pub fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<Stra
     .hint(format!("{submit}aye session end {name} --discard removes it")))
 }
 
-/// Removes a session, its tree and what kept its commits. What git ignores in the tree is moved out of it first.
+/// Moves ignored files out of the tree, then removes the session, its tree and the refs of its
+/// commits.
 ///
 /// # Errors
-/// As [`Strays::rescue`], before anything is removed, and [`Home::remove`].
+/// As `Strays::rescue`, before any removal, and `Home::remove`.
 pub fn end(
     repository: &Repository,
     home: &Home,
@@ -70,11 +71,11 @@ pub fn end(
     Ok(found)
 }
 
-/// Finishes removals of sessions that were interrupted: their names.
+/// Finishes interrupted removals.
 pub fn finish(repository: &Repository, home: &Home) -> Vec<String> {
     let finished = home.finish();
     finished.iter().for_each(|name| tree::unpin(repository, name));
-    // What was removed but for its ref.
+    // Removed sessions whose ref remained.
     for name in tree::pinned(repository) {
         let is_there = home.record(&name).is_ok() || home.tree(&name).symlink_metadata().is_ok();
         if !is_there && let Ok(held) = home.hold(&name) {

@@ -1,5 +1,5 @@
-//! What is proposed from within the tree of a session: it is done to the files there, and the session's
-//! proposal says so.
+//! Proposing from within a session's tree: changes go to its files, and the session's proposal
+//! includes them.
 
 use std::path::Path;
 
@@ -14,27 +14,21 @@ use crate::session::home::{Changing, Home};
 use crate::session::spool::{self, Said};
 use crate::store::Store;
 
-/// What is to be done to the files of a tree.
 #[derive(Debug)]
 pub enum Wanted {
-    /// These edits.
     Edits(Vec<Edit>),
-    /// A unified diff or an envelope.
     Patch {
-        /// The patch, as it came.
         bytes: Vec<u8>,
-        /// How it is read.
         options: Options,
     },
-    /// Nothing: they are as they are to be.
+    /// The files are complete already.
     Nothing,
 }
 
-/// Does what is `wanted` to the files of session `name`, and proposes all that is in them.
+/// Proposes all changes of session `name` after writing `wanted` to its files.
 ///
 /// # Errors
-/// Those of matching, after which the files are as they were, and of [`session::submit`], after which they
-/// are as was wanted.
+/// Errors of matching leave the files unchanged; errors of `session::submit` do not.
 pub fn propose(
     session: &Session<'_>,
     home: &Home,
@@ -48,11 +42,8 @@ pub fn propose(
     session::submit(session, home, changing, name, details)
 }
 
-/// As [`propose`], from where the git directory cannot be written: it is proposed when the run ends, or by the
-/// next command outside.
-///
-/// # Errors
-/// Those of matching, and of the file system.
+/// As `propose`, where the git directory is read-only: the end of the run, or the next command
+/// outside, proposes the files.
 pub fn leave(store: &Store, tree: &Path, wanted: Wanted, details: Details) -> Result<()> {
     check_description(details.description.as_deref())?;
     write(store, tree, wanted)?;
@@ -77,7 +68,7 @@ fn write(store: &Store, tree: &Path, wanted: Wanted) -> Result<()> {
     for change in changeset.changes() {
         files.check_writable(&change.path)?;
     }
-    // A file may come where a directory was.
+    // A file may replace a directory.
     for change in changeset.changes().iter().filter(|change| change.after.is_none()) {
         files.remove_file(&change.path)?;
     }

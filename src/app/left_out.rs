@@ -1,4 +1,4 @@
-//! What a decision left out and is pending: the session that it came from goes on with it.
+//! The rest of a partially applied proposal, pending on its own: its session continues with it.
 
 use crate::error::Result;
 use crate::proposal::{Proposal, Status};
@@ -6,20 +6,14 @@ use crate::store::Filter;
 
 use super::Session;
 
-/// What a decision left out (`--split-rest`).
 pub(super) struct LeftOut {
-    /// The pending proposal that was made of it.
     pub proposal: Proposal,
-    /// The commit that it starts from: with what a person has in its files.
+    /// Base commit, with a person's content of these files.
     pub without: String,
-    /// The commit with it.
     pub with: String,
 }
 
-/// What the decision on `proposal` left out, above the commit `base`.
-///
-/// # Errors
-/// Those of the store.
+/// Finds the pending rest above the commit `base`.
 pub(super) fn left_out(
     session: &Session<'_>,
     proposal: &Proposal,

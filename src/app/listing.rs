@@ -1,4 +1,4 @@
-//! Proposals as lists show them.
+//! Proposals in lists.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -28,7 +28,8 @@ pub struct List {
     pub proposals: Vec<Item>,
     /// How many they are.
     pub count: usize,
-    /// With `--status all` and no filter: proposals that were purged, of which nothing else is known.
+    /// With `--status all` and no filter: proposals that were purged, of which nothing else is
+    /// known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub purged: Vec<Gone>,
 }
@@ -72,8 +73,8 @@ pub struct Item {
     pub file_path: String,
     /// How many files change.
     pub files: usize,
-    /// Lines added; null where a file is binary, over 10 MiB or changes over 200,000 lines, or its content is not in this
-    /// partial clone.
+    /// Lines added; null where a file is binary, over 10 MiB or changes over 200,000 lines, or its
+    /// content is not in this partial clone.
     pub added: Option<usize>,
     /// Lines removed; null as `added` is.
     pub removed: Option<usize>,
@@ -101,42 +102,42 @@ pub struct Item {
     pub last_check: Option<i32>,
     /// Event id of the current revision: `ID@REV` names it to `aye apply --yes`.
     pub revision: String,
-    /// Who recorded the proposal; not always the name that it gives as its proposer.
+    /// The actor who recorded the proposal; not always the name that it gives as its proposer.
     pub recorded_by: String,
-    /// Who wrote the current revision.
+    /// The author of the current revision.
     pub revision_by: String,
-    /// What a tool says became of it, without a decision: `applied` or `rejected`.
+    /// A tool's claim about the outcome, without a decision: `applied` or `rejected`.
     pub marked: Option<String>,
     /// Approvals by people that wrote nothing, oldest first; those that no longer count, too.
     pub approvals: Vec<Approval>,
-    /// Who sees it: `shared`, or `private` to this clone.
+    /// Its visibility: `shared`, or `private` to this clone.
     pub space: &'static str,
     /// The clone that it was proposed in.
     pub clone: String,
     /// The whole id of its first event, which names its refs.
     pub thread: String,
-    /// The branch that the current revision was made on, such as `refs/heads/main`; null where HEAD was detached.
+    /// The branch that the current revision was made on, such as `refs/heads/main`; null where HEAD
+    /// was detached.
     pub target_ref: Option<String>,
-    /// Pending proposals that make what this one starts from, where nothing else has it: it is applied
-    /// after one of them.
+    /// Pending proposals whose result this one starts from, if nothing else has that result: it is
+    /// applied after one of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stands_on: Vec<String>,
-    /// The one that it stands on has been revised since: it is merged when it is shown or applied.
+    /// The proposal below it has been revised since: it is merged when it is shown or applied.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub lower_revised: bool,
-    /// Pending proposals that change the same lines otherwise, the oldest three: only one of them can be
-    /// applied as it is.
+    /// Pending proposals that change the same lines otherwise, the oldest three: only one of them
+    /// can be applied as it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub same_lines: Vec<String>,
-    /// It does not fit the files as they are, and does not stand on another proposal. Files are compared
-    /// where those that are listed change at most 100 of them.
+    /// It does not fit the files as they are, and is not stacked on another proposal. Files are
+    /// compared if the listed proposals change at most 100 of them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub conflict: bool,
-    /// What deserves a second look in a pending proposal, and where. Often empty.
+    /// Places that deserve a second look in a pending proposal. Often empty.
     pub marks: Vec<Mark>,
 }
 
-/// `summaries` as items.
 pub fn items(summaries: &[Summary], marks: &Marks) -> Vec<Item> {
     summaries.iter().map(|summary| Item::new(summary, marks)).collect()
 }
@@ -186,10 +187,7 @@ impl Item {
     }
 }
 
-/// What deserves a second look in `proposal`, if it is pending.
-///
-/// # Errors
-/// Those of the store.
+/// Empty unless pending.
 pub fn marks_of(
     store: &Store,
     view: &View,
@@ -202,24 +200,20 @@ pub fn marks_of(
     }
 }
 
-/// Most files of the pending proposals of a list that are compared with them.
+/// Limit on files compared for one list.
 const MOST_COMPARED: usize = 100;
 
-/// What pending proposals are marked with, beside what a row says.
 #[derive(Debug, Default)]
 pub struct Marks {
     related: BTreeMap<ProposalId, Relations>,
     marks: HashMap<ProposalId, Vec<Mark>>,
     unfit: HashSet<ProposalId>,
-    /// What answers that are not written do with a proposal, by revision.
+    /// Intent of unwritten review answers, by revision.
     answers: HashMap<String, Intent>,
 }
 
 impl Marks {
-    /// Those of the pending ones among `summaries`.
-    ///
-    /// # Errors
-    /// If the store or the work tree cannot be read.
+    /// Reads only pending `summaries`.
     pub fn of(
         store: &Store,
         view: &View,
@@ -232,22 +226,18 @@ impl Marks {
         marks.answers = saved.map(|(revision, answers)| (revision, answers.intent)).collect();
         let pending = summaries.iter().filter(|summary| summary.status == Status::Pending);
         if pending.map(|summary| summary.files.max(1)).sum::<usize>() <= MOST_COMPARED {
-            // A list does not ask the remote of a partial clone for contents.
+            // A list never fetches contents of a partial clone.
             let is_here = |proposal: &Proposal| !store.awaits(&proposal.current().changes);
             marks.compare_those(store, view, summaries, is_here)?;
         }
         Ok(marks)
     }
 
-    /// What proposals have to do with each other, as [`relations::relations`] found it, and nothing else.
     pub fn of_relations(related: BTreeMap<ProposalId, Relations>) -> Self {
         Self { related, ..Self::default() }
     }
 
-    /// Finds out which pending ones of `summaries` do not fit the files, however many these are.
-    ///
-    /// # Errors
-    /// As [`Marks::of`].
+    /// Compares all pending `summaries` with the files, without a limit.
     pub fn compare(&mut self, store: &Store, view: &View, summaries: &[Summary]) -> Result<()> {
         self.compare_those(store, view, summaries, |_| true)
     }
@@ -268,7 +258,7 @@ impl Marks {
             {
                 continue;
             }
-            // One that has lost an object since the memo was made: whoever asks for it is told.
+            // Commands on this proposal report the lost object.
             let Ok(proposal) = view.proposal(&summary.id) else { continue };
             if is_asked(&proposal) && fit.conflict(view, &proposal)?.is_some() {
                 self.unfit.insert(summary.id.clone());
@@ -277,10 +267,7 @@ impl Marks {
         Ok(())
     }
 
-    /// As [`Marks::of`], without a look into each proposal: only what they have to do with each other.
-    ///
-    /// # Errors
-    /// As [`Marks::of`].
+    /// Relations alone, without a look into proposals.
     pub fn related(
         store: &Store,
         view: &View,
@@ -295,33 +282,30 @@ impl Marks {
         Ok(Self::of_relations(related))
     }
 
-    /// Whether a pending proposal is known not to fit the files as they are.
     pub fn is_unfit(&self, id: &ProposalId) -> bool {
         self.unfit.contains(id)
     }
 
-    /// What deserves a second look in a proposal.
     pub fn of_proposal(&self, id: &ProposalId) -> &[Mark] {
         self.marks.get(id).map_or(&[], Vec::as_slice)
     }
 
-    /// What the answers of a review do with a proposal that are not written yet.
+    /// Intent of unwritten answers.
     pub fn answers(&self, summary: &Summary) -> Option<Intent> {
         self.answers.get(&summary.revision).copied()
     }
 
-    /// What a proposal has to do with other pending ones, if it has.
     pub fn relations(&self, id: &ProposalId) -> Option<&Relations> {
         self.related.get(id)
     }
 
-    /// What `id` stands on, as far as `takes` takes it.
+    /// Lower proposals accepted by `takes`.
     pub fn below(&self, id: &ProposalId, takes: impl Fn(&Lower) -> bool) -> StackBelow {
         stack_below(&self.related, id, relations::MOST_HIGH, takes)
     }
 
-    /// The pending ones among `summaries` in the order of review ([`stacks::order`]), those that were sent
-    /// back behind them, and then the others as they came.
+    /// Pending proposals in order of review, then those with requested changes, then all others
+    /// unchanged.
     pub fn in_order(&self, summaries: Vec<Summary>) -> Vec<Summary> {
         let (pending, others): (Vec<_>, Vec<_>) =
             summaries.into_iter().partition(|summary| summary.status == Status::Pending);
@@ -343,13 +327,11 @@ impl Marks {
         order.into_iter().filter_map(|at| summaries[at].take()).collect()
     }
 
-    /// The proposals that the one called `id` stands on.
     pub fn lower(&self, id: &ProposalId) -> impl Iterator<Item = &ProposalId> {
         let related = self.related.get(id).into_iter();
         related.flat_map(|related| related.stands_on.iter().map(|lower| &lower.id))
     }
 
-    /// Whether the proposal starts from what another one makes.
     pub fn stands_on_another(&self, id: &ProposalId) -> bool {
         self.related.get(id).is_some_and(|related| !related.stands_on.is_empty())
     }

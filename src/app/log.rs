@@ -1,4 +1,4 @@
-//! The events that concern a file or a directory.
+//! Events that concern a file or directory.
 
 use std::collections::BTreeSet;
 
@@ -9,17 +9,12 @@ use crate::error::Result;
 use crate::proposal::{Data, ProposalId};
 use crate::store::{Filter, LogEntry, View};
 
-/// A file or directory, and the proposals that change something there.
 pub struct Concern {
     path: RepoPath,
     proposals: BTreeSet<ProposalId>,
 }
 
 impl Concern {
-    /// What concerns `path`.
-    ///
-    /// # Errors
-    /// Those of the store.
     pub fn of(view: &View, path: RepoPath, now: DateTime<Utc>) -> Result<Self> {
         let filter = Filter { path: Some(path.display().to_string()), ..Filter::default() };
         Ok(Self { path, proposals: view.ids_of(&filter, now)?.into_iter().collect() })
@@ -35,7 +30,7 @@ impl Concern {
     }
 }
 
-/// At most `left` events of `pages`; those of `concern` alone, where there is one.
+/// At most `left` events, only of `concern` if given.
 pub fn of_path<'p>(
     mut pages: impl Iterator<Item = Result<Vec<LogEntry>>> + 'p,
     concern: Option<&'p Concern>,

@@ -1,7 +1,7 @@
-//! Use cases that all front ends share: the command line, and whoever calls the tools.
+//! Use cases shared by all front ends: command line and tools.
 //!
-//! They take values and return values. A front end reads clock, environment and terminal, makes a
-//! [`Session`] of that, and renders what it gets.
+//! They take and return values. A front end reads clock, environment and terminal into a `Session`,
+//! and renders results.
 
 pub mod blame;
 pub mod capture;
@@ -43,18 +43,16 @@ use crate::error::Result;
 use crate::proposal::{Actor, ActorKind, Caller, Proposal};
 use crate::store::{Store, View};
 
-/// Who asks for something, where and when.
 pub struct Session<'a> {
-    /// The repository.
     pub store: &'a Store,
-    /// Who asks, with what showed an agent.
+    /// With evidence of an agent.
     pub caller: Caller,
-    /// The time of the call, which events bear.
+    /// Time of the call, recorded in events.
     pub now: DateTime<Utc>,
 }
 
 impl Session<'_> {
-    /// The session of the agent who asks, where its harness or `AYE_SESSION` names one.
+    /// The agent's session, from its harness or `AYE_SESSION`.
     pub fn session(&self) -> Option<&str> {
         if self.caller.actor.kind != ActorKind::Agent {
             return None;
@@ -63,15 +61,12 @@ impl Session<'_> {
     }
 }
 
-/// Whether `actor`, in this clone, has proposed it.
+/// True if `actor` proposed it in this clone.
 fn is_own(store: &Store, proposal: &Proposal, actor: &Actor) -> bool {
     store.clone_ids().iter().any(|clone| proposal.is_proposed_by(actor, Some(clone)))
 }
 
-/// Whether the event of `proposal` was recorded in this clone: whoever may push can name any clone in theirs.
-///
-/// # Errors
-/// If the thread cannot be read.
+/// True if this clone recorded the event: anyone with push access can claim any clone's name.
 fn is_recorded_here(view: &View<'_>, proposal: &Proposal, event: &str) -> Result<bool> {
     let thread = view.thread(&proposal.id)?;
     match thread.history.get(event) {

@@ -1,4 +1,4 @@
-//! What a memory proposal says of itself: for everyone who decides about it.
+//! Notes in memory proposals, for deciders.
 
 use serde_json::Value;
 
@@ -6,9 +6,7 @@ use crate::memory::service::locate::note;
 use crate::proposal::Proposal;
 use crate::proposal::event::Subject;
 
-/// Intent, rationale, confidence, sources, routing and warnings of a memory proposal, each with
-/// its name, in the order to be shown; nothing for other proposals. As they came: not safe for a
-/// terminal.
+/// In display order; empty for other proposals. Unescaped: not safe for a terminal.
 pub fn notes(proposal: &Proposal) -> Vec<(&'static str, String)> {
     if proposal.subject != Subject::Memory {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What goes out with a private proposal that is published, which cannot be taken back.
+//! Content that publishing a private proposal reveals irrevocably.
 
 use crate::changeset::{Changeset, RepoPath};
 use crate::error::Result;
@@ -6,28 +6,26 @@ use crate::proposal::Proposal;
 use crate::scan::gate::{self, Warning};
 use crate::store::Store;
 
-/// What others will have.
 #[derive(Clone, Debug, Default)]
 pub struct Outgoing {
-    /// The files, in the order of the proposal.
+    /// In the proposal's order.
     pub files: Vec<OutgoingFile>,
-    /// What they hold, wherever in them.
+    /// Findings in whole contents.
     pub warnings: Vec<Warning>,
 }
 
-/// One file: all of it is in the log, whatever the proposal changes of it.
+/// The log gets the whole file, not only changed lines.
 #[derive(Clone, Debug)]
 pub struct OutgoingFile {
-    /// Where it is.
     pub path: RepoPath,
-    /// Git ignores it, or what it was copied from.
+    /// True if git ignores the file or its copy source.
     pub is_ignored: bool,
 }
 
-/// What publishing `proposal` sends: its first revision and its present one.
+/// Covers the first and the current revision.
 ///
 /// # Errors
-/// `object_missing`, `allowlist_parse_error`; those of the store.
+/// `object_missing`, `allowlist_parse_error`.
 pub fn outgoing(store: &Store, proposal: &Proposal) -> Result<Outgoing> {
     let current = proposal.current();
     let first = proposal.revisions.first().filter(|first| first.event != current.event);

@@ -1,4 +1,4 @@
-//! A patch, applied at once, or proposed where the repository gates direct writes.
+//! A patch, applied directly, or proposed where the repository gates writes.
 
 use std::cell::Cell;
 
@@ -17,48 +17,36 @@ use crate::repository::{Gate, ScanMode};
 use crate::scan::gate::{self, Warning};
 use crate::worktree::Reader;
 
-/// What to do with a patch.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// The patch, as it came.
     pub patch: Vec<u8>,
-    /// How to read it.
     pub options: Options,
-    /// Do not write anything; only show what would be done.
     pub dry_run: bool,
-    /// Also stage the changed files.
     pub index: bool,
-    /// Propose it instead of applying it.
     pub propose: bool,
-    /// Description of the proposal, if it becomes one.
     pub description: Option<String>,
-    /// A person sits at a terminal, as far as can be seen.
+    /// A person seems to be at the terminal.
     pub attended: bool,
-    /// What gates it beside the repository's settings.
+    /// Gate beside the repository's settings.
     pub gate: Option<Gate>,
 }
 
-/// What became of a patch.
 #[derive(Debug)]
 pub struct Done {
-    /// The patch, as it was read; its changeset is taken out.
+    /// Its changeset is taken out.
     pub compiled: Compiled,
-    /// The files were changed by this call.
     pub is_applied: bool,
-    /// What turned the patch into a proposal.
+    /// Reason for a proposal.
     pub gate: Option<Gate>,
-    /// The proposal it became.
     pub proposal: Option<ProposalId>,
-    /// The same changes were pending already; this is that proposal.
+    /// Returned an equal pending proposal.
     pub is_duplicate: bool,
 }
 
-/// Applies, proposes or tries out a patch, and returns what `answer` makes of it, which
-/// it gets when all is done but for cleaning up.
+/// `answer` gets the result before cleanup.
 ///
 /// # Errors
-/// Those of [`patch::read`](crate::changeset::patch::read), of [`gate::lines`], of the work tree, and of the store.
-/// Nothing is changed then.
+/// After an error nothing is changed.
 pub fn run<R>(
     session: &Session<'_>,
     request: &Request,
@@ -66,13 +54,14 @@ pub fn run<R>(
 ) -> Result<R> {
     let store = session.store;
     let repository = store.repository();
-    // In the tree of a session the files are what is proposed, all of them, when the run ends.
+    // A session proposes all its files at the end of the run.
     let in_session = store.is_in_session();
-    // Its index is nobody's, and git would be run with what the agent has made of the tree's `.git`.
+    // The session's index is unused, and git would run with a `.git` that the agent may have
+    // changed.
     let index = request.index && !in_session;
     let mut gate = None;
     if !(request.propose || request.dry_run || in_session) {
-        // Before files are written of which nothing could be recorded, let alone undone.
+        // Check before writing files that could be neither recorded nor undone.
         store.require_no_trial()?;
         store.require_clone()?;
         let holds = rules::is_gated(session.caller.class(), request.attended);
@@ -81,9 +70,8 @@ pub fn run<R>(
     if request.dry_run || request.propose || gate.is_some() {
         return Ok(answer(held_back(session, request, gate)?));
     }
-    // Whatever the settings say, memory and what instructs agents are not written without a person: a
-    // caller without a terminal may be an agent that nothing marks, and a build machine's terminal has
-    // nobody at it.
+    // Memory and instruction files always need a person, whatever the settings. A caller without a
+    // terminal may be an unmarked agent, and nobody sits at a build machine's terminal.
     let is_human = session.caller.actor.kind == ActorKind::Human;
     let gated = Cell::new(None);
     let answer = Cell::new(Some(answer));
@@ -108,7 +96,7 @@ pub fn run<R>(
         if gated.get().is_some() {
             return Err(Error::bug("what waits for a person was written"));
         }
-        // A person sees what they write, and it takes a look at all of each file.
+        // People see what they write, and scanning reads each file completely.
         if !is_human || repository.settings()?.scan == ScanMode::Block {
             let warnings = gate::lines(repository, &compiled.changeset, &[])?;
             compiled.notes.extend(warnings.iter().map(Warning::line));
@@ -144,7 +132,7 @@ pub fn run<R>(
     .ok_or_else(|| Error::bug("a patch was answered twice"))
 }
 
-/// Reads the patch against `files`; see [`denied`].
+/// See `denied`.
 fn read(session: &Session<'_>, request: &Request, files: &dyn Snapshot) -> Result<Compiled> {
     let read = capture::patch(session.store.repository(), &request.patch, files, &request.options);
     let compiled = read.map_err(|error| denied::unquoted(session, error))?;
@@ -152,7 +140,7 @@ fn read(session: &Session<'_>, request: &Request, files: &dyn Snapshot) -> Resul
     Ok(compiled)
 }
 
-/// Records what was written, so that the log and undo know of it.
+/// Log and undo need the record.
 fn record(session: &Session<'_>, changeset: &Changeset, ids: Result<Vec<Ids>>) -> Result<String> {
     let evidence = decide::patch::evidence(session.caller.tool);
     let (store, caller) = (session.store, &session.caller);
@@ -160,7 +148,6 @@ fn record(session: &Session<'_>, changeset: &Changeset, ids: Result<Vec<Ids>>) -
     decide::patch::record(store, &authority, session.now, changeset, ids?)
 }
 
-/// Tries the patch out, or proposes it.
 fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Result<Done> {
     let store = session.store;
     let repository = store.repository();
@@ -188,7 +175,6 @@ fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Re
 }
 
 impl Done {
-    /// A patch that was carried out, as far as it was not before. `notes` go with those of reading it.
     fn new(mut compiled: Compiled, notes: Vec<String>) -> Self {
         compiled.notes.extend(notes);
         let is_applied = !compiled.already_applied;

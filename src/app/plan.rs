@@ -1,4 +1,4 @@
-//! The task plan: changing it, its projection, and the proposals that belong to its steps.
+//! The task plan: changes, projection, and proposals of its steps.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -13,29 +13,26 @@ use crate::repository::{Repository, exclude};
 use crate::store::{Filter, Summary, View};
 use crate::worktree::Flush;
 
-/// Where the branch's plan can be read and grepped. A projection: nothing is read back from it.
+/// Readable plan of the branch. A projection, never read back.
 pub const PROJECTION: &str = ".agent-memory/plan.yaml";
 
-/// A plan as it is after a change (or without one).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Updated {
-    /// The list.
     pub plan: TaskPlan,
-    /// When it became that.
+    /// Time of the last change.
     pub at: DateTime<Utc>,
-    /// Why.
     pub explanation: Option<String>,
-    /// False if it was that already, so that nothing was recorded.
+    /// False if the plan was equal, so nothing was recorded.
     pub changed: bool,
 }
 
-/// Replaces the plan of the branch. A list equal to the present one changes nothing.
+/// Replaces the branch's plan unless it is equal.
 ///
 /// # Errors
-/// `in_trial`, and those of the store.
+/// `in_trial`.
 pub fn update(session: &Session<'_>, request: Request) -> Result<Updated> {
     let Session { store, caller, now } = session;
-    // It replaces what the person and the agents have there, whoever asks.
+    // A trial must not replace the plan of people and agents outside.
     store.require_no_trial()?;
     let Request { plan, explanation } = request;
     let branch = store.repository().branch();
@@ -53,16 +50,12 @@ pub fn update(session: &Session<'_>, request: Request) -> Result<Updated> {
         Ok(Updated { plan, explanation, at: writer.now(), changed: true })
     })?;
     if updated.changed {
-        // What can be rebuilt must not fail what is recorded.
+        // A stale projection can be rebuilt and must not fail the recorded update.
         let _ = store.view().and_then(|view| project(store.repository(), &view, &branch));
     }
     Ok(updated)
 }
 
-/// The present version of the plan of `branch`, if it was ever set.
-///
-/// # Errors
-/// If the store cannot be read.
 pub fn current(view: &View, branch: &str) -> Result<Option<Version>> {
     let is_valid = |stamped: &_| Version::new(stamped).is_some();
     Ok(view.plan_tip(branch, is_valid)?.as_ref().and_then(Version::new))
@@ -79,11 +72,7 @@ struct Projected<'a> {
     progress: Progress,
 }
 
-/// Writes the plan of `branch` to [`PROJECTION`] where that is not what stands there, or removes
-/// the file where there is no plan.
-///
-/// # Errors
-/// If the store cannot be read, or the file cannot be written.
+/// Writes `PROJECTION` if it differs, or removes it without a plan.
 pub fn project(repository: &Repository, view: &View, branch: &str) -> Result<()> {
     if repository.work_dir().is_none() {
         return Ok(());
@@ -110,11 +99,7 @@ pub fn project(repository: &Repository, view: &View, branch: &str) -> Result<()>
     tree.write_file(&path, text.as_bytes(), Mode::Regular, Flush::No)
 }
 
-/// The proposals of each step of `plan`, the present one of `branch`: those that were made on that
-/// branch and name the step's number.
-///
-/// # Errors
-/// If the store cannot be read.
+/// Proposals made on `branch` that name a step's number.
 pub fn attached(
     view: &View,
     now: DateTime<Utc>,

@@ -1,15 +1,14 @@
-//! Files that can be proposed, apart from those that cannot: one of those does not keep the others from it.
+//! Separates files that cannot be proposed, so that the others can.
 
 use crate::changeset::{File, FileChange};
 use crate::error::Result;
 use crate::proposal::Proposal;
 use crate::store::{Space, Store};
 
-/// Those of `changes` that can be proposed; the others are added to `passed_over`, each with what is wrong
-/// with it, in words.
+/// Moves unacceptable changes to `passed_over`, with reasons.
 ///
 /// # Errors
-/// `invalid_config` where attributes cannot be read.
+/// `invalid_config` if attributes cannot be read.
 pub fn only(
     store: &Store,
     changes: Vec<FileChange>,
@@ -27,11 +26,8 @@ pub fn only(
     Ok(kept)
 }
 
-/// Those of `changes` that a revision of `proposal` may add: where it is not private itself, no private file. The
-/// others are added to `passed_over`, until it is decided.
-///
-/// # Errors
-/// Those of the store.
+/// Keeps private files out of a revision of a shared proposal: they are proposed after its
+/// decision.
 pub fn beside(
     store: &Store,
     proposal: &Proposal,
@@ -44,7 +40,7 @@ pub fn beside(
     }
     let known = &proposal.current().changes;
     let is_new = |change: &&FileChange| !known.iter().any(|known| known.path == change.path);
-    // Mostly none is, and what tells is read once then.
+    // Usually there is none, which one read decides.
     if !store.is_private(changes.iter().filter(is_new).map(|change| &change.path))? {
         return Ok(changes);
     }
@@ -57,7 +53,7 @@ pub fn beside(
             kept.push(change)
         }
     }
-    // Where one of them was moved to its place, the other half of that is no deletion by itself.
+    // If a private file was moved, its old path is not a deletion by itself.
     let is_source = |change: &mut FileChange| {
         let before = change.before.as_ref().filter(|_| change.after.is_none());
         let is_it = |it: &FileChange, before: &File| {

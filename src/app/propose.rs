@@ -1,4 +1,4 @@
-//! A draft becomes a proposal, or the next revision of one.
+//! Records a draft as a proposal or a revision.
 
 use chrono::{DateTime, Duration, Utc};
 
@@ -16,46 +16,39 @@ use crate::scan::gate::{self, Warning};
 use crate::store::{NewProposal, NewRevision, Space, Store};
 use crate::text;
 
-/// What a proposal says beside its changes.
 #[derive(Clone, Debug, Default)]
 pub struct Details {
-    /// Why, for the reviewer; the draft's own message otherwise.
+    /// Default: the draft's message.
     pub description: Option<String>,
-    /// Topic.
     pub domain: Option<String>,
-    /// The task it belongs to.
     pub related_task_id: Option<String>,
-    /// The name of the proposer; the caller's own otherwise.
+    /// Default: the caller.
     pub proposed_by: Option<String>,
-    /// How long it waits for a decision; as `aye.expiresIn` says otherwise.
+    /// Default: `aye.expiresIn`.
     pub expires_in: Option<Duration>,
-    /// The proposal of somebody else that it is to take the place of: an id or the beginning of one.
+    /// Id (prefix) of another proposer's proposal to replace.
     pub instead_of: Option<String>,
-    /// It is pushed nowhere until a person publishes it.
+    /// Not pushed until a person publishes it.
     pub private: bool,
 }
 
-/// A proposal that was recorded.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// The proposal, with this revision.
     pub proposal: Proposal,
-    /// The same changes were pending already, as this proposal.
+    /// An equal proposal was pending.
     pub duplicate: bool,
-    /// What its added lines hold that a reviewer should see.
+    /// Findings in added lines.
     pub warnings: Vec<Warning>,
-    /// The files that were reverted in the work tree.
     pub taken_back: TakenBack,
-    /// The hunks of the patch that went elsewhere, or were matched otherwise, than written.
+    /// Hunks placed or matched otherwise than written.
     pub adapted: Vec<FileReport>,
-    /// What became of the proposals that stand on it, where it was revised.
+    /// Fate of proposals stacked on a revised one.
     pub followed: Followed,
-    /// What the revision before held, and this one does not.
+    /// Content that the revision drops.
     pub dropped: Vec<Dropped>,
 }
 
 impl Recorded {
-    /// A proposal that says already what it was to say.
     pub fn unchanged(proposal: Proposal) -> Self {
         Self {
             proposal,
@@ -69,7 +62,7 @@ impl Recorded {
     }
 }
 
-/// Refuses a description with control characters: it becomes a commit message as it is.
+/// Control characters are refused: the description becomes a commit message verbatim.
 ///
 /// # Errors
 /// `description_invalid`.
@@ -85,12 +78,11 @@ pub(super) fn check_description(description: Option<&str>) -> Result<()> {
         .hint("give a description without it; line feeds and tabs may stay"))
 }
 
-/// Records `draft` as a proposal, unless the same one is pending, and reverts the files where the
-/// draft says so.
+/// Records `draft` unless an equal proposal is pending, and resets files if it asks for that.
 ///
 /// # Errors
-/// `description_invalid`; `secret_detected` where `aye.scan` is `block`, those of the store, and those of
-/// [`TakeBack`]. The ones of [`TakeBack::run`] name the proposal, which stands.
+/// `description_invalid`; `secret_detected` if `aye.scan` is `block`; as `TakeBack`. Errors of
+/// `TakeBack::run` name the proposal, which remains.
 pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<Recorded> {
     let Session { store, caller, now } = session;
     let _head = store.repository().pin_head();
@@ -143,23 +135,19 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
     Ok(Recorded { proposal, duplicate, warnings, taken_back, adapted, followed, dropped })
 }
 
-/// What a new revision is to say.
 #[derive(Clone, Debug)]
 pub struct Revision {
-    /// The changes.
     pub draft: Draft,
-    /// A new description; the present one otherwise. A draft's own message does not count.
+    /// Default: the present one. A draft's message does not count.
     pub description: Option<String>,
-    /// A new time to wait for a decision, from now.
+    /// From now.
     pub expires_in: Option<Duration>,
-    /// Notes that resolve comments by it.
+    /// Resolve comments.
     pub notes: Vec<Comment>,
 }
 
-/// Gives `proposal` a new revision.
-///
 /// # Errors
-/// As [`propose`]; `not_pending` if it was decided meanwhile.
+/// As `propose`; `not_pending` if decided meanwhile.
 pub fn revise(
     session: &Session<'_>,
     authority: &Authority,
@@ -176,7 +164,7 @@ pub fn revise(
     let is_private = store.view()?.space(id)? == Space::Private;
     let warnings = gate::proposal(store.repository(), &draft.changeset, &said, is_private)?;
     let uppers = stack::above(session, proposal)?;
-    // What cannot be read any more is not worth the revision that may replace it.
+    // An unreadable old revision must not prevent its replacement.
     let earlier = store.changeset(proposal.current()).unwrap_or_default();
     let dropped = dropped(earlier.changes(), &draft.changeset);
     let adapted = draft.adapted;
@@ -200,7 +188,7 @@ pub fn revise(
         if let Some(expires_at) = expires_at {
             stack::outlive(writer, on.as_ref(), expires_at)?;
         }
-        // Nor does it expire itself before what stands on it.
+        // The proposal must not expire before those stacked on it.
         let above = uppers.expires_at();
         if above.is_some_and(|above| expires_at.is_some_and(|own| own < above)) {
             writer.extend(id, authority.evidence().clone())?;
@@ -213,10 +201,7 @@ pub fn revise(
     Ok(Recorded { proposal, duplicate: false, warnings, taken_back, adapted, followed, dropped })
 }
 
-/// Makes `rest`, the changes of `proposal` that a decision excluded, a pending proposal of its own.
-///
-/// # Errors
-/// Those of the store.
+/// Makes the excluded part of `proposal` a proposal of its own.
 pub fn rest(
     store: &Store,
     actor: &Actor,
@@ -234,7 +219,7 @@ pub fn rest(
         expires_in: store.repository().settings()?.expires_in,
         subject: proposal.subject,
         form: InputForm::Split,
-        // By this it is known, and for nobody whom that was not for.
+        // Marks it as a rest, but not for clones without access to the original.
         instead_of: Some(proposal.id.clone()),
         on: None,
         target: proposal.current().target.clone(),

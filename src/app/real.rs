@@ -1,23 +1,23 @@
-//! Where paths lead, without symlinks.
+//! Real paths, without symlinks, of files that may not exist yet.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-/// Most symlinks to what is not there that are followed for one path. No system opens a file through more.
+/// Dangling symlinks followed per path. No operating system follows more.
 const MOST_LINKS: usize = 64;
 
-/// Directories as they were found, each looked for once. For as long as nothing is made among them.
+/// Caches directories, so valid only while none is created.
 #[derive(Debug, Default)]
 pub struct Real {
     directories: RefCell<HashMap<PathBuf, PathBuf>>,
-    /// Symlinks that may still be followed for the present path.
+    /// Remaining for the current path.
     links: Cell<usize>,
 }
 
 impl Real {
-    /// `path` without symlinks, and without steps back where it does not exist. A symlink to what is not there leads
-    /// there all the same: whoever writes through it makes that.
+    /// Resolves symlinks and `..`, also below directories that do not exist. A dangling symlink
+    /// leads to its target: a write through it would create that.
     pub fn path(&self, path: &Path) -> PathBuf {
         self.links.set(MOST_LINKS);
         self.plain(path)
@@ -28,7 +28,7 @@ impl Real {
         for part in path.components() {
             match part {
                 Component::ParentDir => {
-                    // What leads on from a symlink is not what stands before it.
+                    // `..` after a symlink leaves its target, not the link's directory.
                     plain = self.directory(&plain);
                     plain.pop();
                 }
@@ -61,7 +61,7 @@ impl Real {
             return found.clone();
         }
         let found = self.found(directory);
-        // Of links in a circle another path may see more.
+        // Do not cache results of exhausted loops: another path may get further.
         if self.links.get() > 0 {
             self.directories.borrow_mut().insert(directory.to_owned(), found.clone());
         }
@@ -69,7 +69,6 @@ impl Real {
     }
 }
 
-/// One path, as [`Real::path`] finds it.
 pub fn resolve(path: &Path) -> PathBuf {
     Real::default().path(path)
 }
@@ -121,7 +120,7 @@ mod tests {
             assert_eq!(resolve(&top.join(path)), expected, "{path}");
         }
         assert_eq!(real.path(Path::new("/")), Path::new("/"));
-        // A circle leads nowhere, and ends.
+        // A loop ends, without a target.
         for path in ["round", "a/round/x/../y"] {
             assert!(real.path(&top.join(path)).starts_with(&top), "{path}");
         }

@@ -1,5 +1,5 @@
-//! The record of a session, and what the threads say of its last proposal where the command that proposed it was
-//! stopped before the record could say so.
+//! Session records, completed from threads if a command was stopped between proposing and
+//! recording.
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 
@@ -12,10 +12,8 @@ use crate::session::record::Proposing;
 use crate::session::{Record, tree};
 use crate::store::{Filter, Store, View};
 
-/// The record of session `name`, with what was proposed last.
-///
 /// # Errors
-/// `session_not_found`, `session_record_invalid`; those of the store.
+/// `session_not_found`, `session_record_invalid`.
 pub fn record(store: &Store, home: &Home, name: &str) -> Result<Record> {
     let mut record = home.record(name)?;
     let Some(proposing) = record.proposing.take() else { return Ok(record) };
@@ -26,10 +24,7 @@ pub fn record(store: &Store, home: &Home, name: &str) -> Result<Record> {
     Ok(record)
 }
 
-/// Notes what is about to be proposed: the files of `changeset`, at that time.
-///
-/// # Errors
-/// Those of writing.
+/// Notes the files about to be proposed, and the time.
 pub(super) fn note(
     store: &Store,
     home: &Home,
@@ -43,10 +38,6 @@ pub(super) fn note(
     home.write(changing, record)
 }
 
-/// A commit above `base` with the files of a changeset, at that time.
-///
-/// # Errors
-/// As [`Store::commit_with`].
 fn commit(
     store: &Store,
     base: &str,
@@ -56,7 +47,7 @@ fn commit(
     store.commit_with(base, files.collect(), at, "What a session holds")
 }
 
-/// The proposal that was recorded of `proposing`, if one was: the session's own, revised, or a new one.
+/// Finds the proposal recorded for `proposing`: the session's own, revised, or a new one.
 fn recorded(store: &Store, record: &Record, proposing: &Proposing) -> Result<Option<Proposal>> {
     let view = store.view()?;
     if let Some(last) = record.proposal.as_ref().and_then(|id| view.find(id).ok())
@@ -77,7 +68,7 @@ fn recorded(store: &Store, record: &Record, proposing: &Proposing) -> Result<Opt
     Ok(None)
 }
 
-/// Whether this clone has given `proposal` the files that were noted, since they were.
+/// True if this clone recorded the noted files since then.
 fn is_of(
     store: &Store,
     view: &View,

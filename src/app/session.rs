@@ -1,4 +1,4 @@
-//! What an agent has left in the tree of its session becomes a proposal, or the next revision of one.
+//! Turns the work in a session's tree into a proposal or a revision.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
@@ -25,38 +25,32 @@ use super::left_out::{LeftOut, left_out};
 use super::propose::{self, Details, Recorded, Revision};
 use super::{Draft, Session, is_own, is_recorded_here, proposable, recall, wait};
 
-/// What became of the files of a session.
 #[derive(Debug)]
 pub struct Submitted {
-    /// The proposal; `None` where nothing differs from the base.
+    /// `None` if nothing differs from the base.
     pub outcome: Option<SubmitOutcome>,
-    /// Lines added and removed, in all files.
+    /// Lines added and removed.
     pub lines: (usize, usize),
-    /// What is not proposed: the path, and why. Untrusted.
+    /// Excluded paths with reasons. Untrusted.
     pub passed_over: Vec<(String, String)>,
-    /// Files in which edits stand where a decision wanted others, and why. Untrusted.
+    /// Files with edits that override a decision, and reasons. Untrusted.
     pub kept: Vec<(String, String)>,
-    /// What there is to say of the decision that the files followed, in words. Untrusted.
+    /// Remarks on the decision that the files followed. Untrusted.
     pub said: Vec<String>,
-    /// What git ignores in the files.
+    /// Ignored files.
     pub strays: Strays,
 }
 
-/// A proposal with the files of a session.
 #[derive(Debug)]
 pub enum SubmitOutcome {
-    /// A new one.
     Proposed(Recorded),
-    /// A new revision of the session's own.
     Revised(Recorded),
-    /// The session's own, which says the same already.
     Unchanged(Proposal),
-    /// The session's own, withdrawn: its files hold nothing of it any more.
+    /// Withdrawn: the files no longer contain any of its changes.
     Withdrawn(Proposal),
 }
 
 impl SubmitOutcome {
-    /// The proposal.
     pub fn proposal(&self) -> &Proposal {
         match self {
             Self::Proposed(recorded) | Self::Revised(recorded) => &recorded.proposal,
@@ -65,12 +59,12 @@ impl SubmitOutcome {
     }
 }
 
-/// Makes the tree and the record of a session that is held. `command` is what is to run in it. What in the tree
-/// leads back into the checkout is returned, and why, in words.
+/// Creates tree and record of a held session. Returns entries of the tree that lead back into the
+/// checkout, with reasons.
 ///
 /// # Errors
-/// `session_tree_exists`; `no_commit`, `disk_full`, `no_state_directory`, and those of git and of the file system,
-/// after which nothing is left of it.
+/// `session_tree_exists`; `no_commit`, `disk_full`, `no_state_directory`. After an error no part of
+/// the session remains.
 pub fn begin(
     store: &Store,
     home: &Home,
@@ -109,7 +103,7 @@ pub fn begin(
         Ok(back)
     };
     make().map_err(|error: Error| {
-        // Before what fills the disk is gone.
+        // Check before the cleanup frees the disk.
         let is_git = error.is(&git::codes::GIT_FAILED);
         let cause = is_git.then(|| home.check_writable().err()).flatten();
         home.clear(held);
@@ -118,13 +112,12 @@ pub fn begin(
     })
 }
 
-/// Lets the tree of session `name` follow the decision on what it proposed last, where there is one. What was
-/// applied is the base of what follows; what was not is taken out of the files; what the agent has edited since
-/// stays. Files that somebody has written in another clone do not come into the tree, where they would be run,
-/// before a person here has decided for them.
+/// Updates the tree of session `name` to the decision on its last proposal. Applied content becomes
+/// the base, other content leaves the files, later edits of the agent stay. Another clone's content
+/// never enters the tree, where it would be run, before a person here decides on it.
 ///
 /// # Errors
-/// `session_not_found`, `session_record_invalid`; those of [`follow::follow`].
+/// `session_not_found`, `session_record_invalid`; as `follow::follow`.
 pub fn follow(
     session: &Session<'_>,
     home: &Home,
@@ -148,7 +141,8 @@ pub fn follow(
         Some((proposal, Status::Pending)) => {
             return follow_revision(store, home, changing, record, proposal);
         }
-        // What another clone has made of it would be run here; and what it did not know is proposed again.
+        // Another clone's content would be run here. Revisions unknown to the decision are proposed
+        // again.
         Some((proposal, Status::Applied)) if is_behind || !is_ours(store, proposal)? => {
             submitted.clone()
         }
@@ -159,14 +153,14 @@ pub fn follow(
             base
         }
         Some((_, Status::Rejected)) => record.base.clone(),
-        // Nobody has decided: it is proposed again.
+        // Undecided: propose again.
         Some((_, Status::Expired)) => {
             return go_on(repository, home, changing, record, None, Some(id));
         }
-        // Purged: nobody says what became of it.
+        // Purged: the outcome is unknown.
         None => return go_on(repository, home, changing, record, Some(submitted), None),
     };
-    // What was left out and is pending stays in the files.
+    // A pending rest stays in the files.
     let wanted = rest.as_ref().map_or(&base, |rest| &rest.with);
     let followed = match home.state(name) {
         State::Gone => Followed::default(),
@@ -174,7 +168,7 @@ pub fn follow(
     };
     let decision = proposal.as_ref().and_then(Proposal::decision);
     let at = decision.map(|decision| decision.at.to_rfc3339());
-    // What its agent has withdrawn is no news to it.
+    // The agent knows of its own withdrawal.
     let is_news = record.told != at && !decision.is_some_and(|decision| decision.withdrawn);
     record.told = at;
     record.untold.push(Untold {
@@ -195,7 +189,7 @@ pub fn follow(
     Ok(followed)
 }
 
-/// Whether all revisions of `proposal` are of this clone, or a person here has decided for them.
+/// True if this clone recorded all revisions, or a person here decided on them.
 fn is_ours(store: &Store, proposal: &Proposal) -> Result<bool> {
     let view = store.view()?;
     if let Some(decision) = proposal.decision()
@@ -211,10 +205,7 @@ fn is_ours(store: &Store, proposal: &Proposal) -> Result<bool> {
     Ok(true)
 }
 
-/// The commit with what the session of `record` has proposed, as far as that is pending or decided.
-///
-/// # Errors
-/// Those of the store.
+/// Commit with the session's pending or decided content.
 pub fn proposed(store: &Store, record: &Record) -> Result<String> {
     let last = record.proposal.as_ref().and_then(|id| store.view().ok()?.find(id).ok());
     let earlier = last.map(|last| decided_earlier(store, record, &last)).transpose()?.flatten();
@@ -222,8 +213,8 @@ pub fn proposed(store: &Store, record: &Record) -> Result<String> {
     Ok(earlier.unwrap_or_else(submitted))
 }
 
-/// Where another clone has decided on `proposal` and did not know the last revision of this one: the commit with
-/// what it knew.
+/// If another clone decided without the last local revision: the commit with the content that it
+/// decided on.
 fn decided_earlier(store: &Store, record: &Record, proposal: &Proposal) -> Result<Option<String>> {
     let view = store.view()?;
     let (mut known, mut is_later) = (None, false);
@@ -241,8 +232,8 @@ fn decided_earlier(store: &Store, record: &Record, proposal: &Proposal) -> Resul
     known.map(|known| store.commit_onto(&record.base, known, message)).transpose()
 }
 
-/// Lets the tree follow what somebody else here has made of the pending `proposal`, so that its agent goes on from
-/// that.
+/// Updates the tree to another local person's revision of the pending `proposal`, so that the agent
+/// continues from there.
 fn follow_revision(
     store: &Store,
     home: &Home,
@@ -255,7 +246,7 @@ fn follow_revision(
     let Some(submitted) = record.submitted.clone().filter(|_| !is_known) else {
         return Ok(Followed::default());
     };
-    // No other clone revises it; where one has done so all the same, its files would be run here.
+    // Another clone's revision would be run here.
     if proposal.is_own(current) || !is_ours(store, proposal)? {
         return Ok(Followed::default());
     }
@@ -274,7 +265,7 @@ fn follow_revision(
     Ok(followed)
 }
 
-/// Writes down that nothing of the session is pending, and what its files are compared with from now on.
+/// Records that no proposal is pending, and the new base.
 fn go_on(
     repository: &Repository,
     home: &Home,
@@ -294,11 +285,7 @@ fn go_on(
     Ok(Followed::default())
 }
 
-/// What a session starts from, as [`tree::base`] has it, with the new files that were applied here and that nobody
-/// has added to the index yet.
-///
-/// # Errors
-/// Those of [`tree::base`] and of the store.
+/// Base as `tree::base` has it, with applied new files that are not in the index yet.
 fn base_of(store: &Store, kind: Base, now: DateTime<Utc>) -> Result<String> {
     let repository = store.repository();
     if kind == Base::Head {
@@ -308,7 +295,7 @@ fn base_of(store: &Store, kind: Base, now: DateTime<Utc>) -> Result<String> {
     let view = store.view()?;
     if view.last_applied(1)?.is_some() {
         for name in tree::untracked(repository)? {
-            // Another repository is listed as a directory.
+            // A nested repository is listed as a directory.
             let Ok(path) = RepoPath::from_tree(&name) else { continue };
             let written = decide::written_here(store, &view, now, &path, None)?.flatten();
             let at = repository.work_dir().map(|top| top.join(path.to_path()));
@@ -321,11 +308,8 @@ fn base_of(store: &Store, kind: Base, now: DateTime<Utc>) -> Result<String> {
     tree::base(repository, kind, &applied)
 }
 
-/// Lets the tree of session `name` follow the checkout, after the decision on what it proposed last. What is
-/// pending gets a revision on the files as they are.
-///
-/// # Errors
-/// As [`follow()`], [`tree::base`] and [`submit`].
+/// Updates the tree to the last decision, then to the checkout. A pending proposal gets a revision
+/// on the present files.
 pub fn sync(
     session: &Session<'_>,
     home: &Home,
@@ -335,7 +319,7 @@ pub fn sync(
 ) -> Result<(Followed, Option<Submitted>)> {
     let Session { store, now, .. } = session;
     let repository = store.repository();
-    // First of all, so that nothing is followed where the checkout cannot be.
+    // Fails first, before anything is followed.
     let base = base_of(store, onto, *now)?;
     let mut followed = follow(session, home, changing, name)?;
     let mut record = recall::record(store, home, name)?;
@@ -357,13 +341,12 @@ pub fn sync(
     Ok((followed, submitted))
 }
 
-/// Proposes what the tree of session `name` holds beside its base, and notes that in its record. While the
-/// session's last proposal is pending, that one is revised; once it is decided, the tree follows the decision
-/// first.
+/// Proposes changes against the base and records that. A pending proposal is revised; after a
+/// decision the tree follows that first.
 ///
 /// # Errors
-/// `session_not_found`, `session_record_invalid`; those of [`follow()`], [`read::left`], [`propose::propose`] and
-/// [`propose::revise`]. What the agent has edited stays as it is.
+/// `session_not_found`, `session_record_invalid`; as `follow()`, `read::left`, `propose::propose`
+/// and `propose::revise`. The agent's edits stay in every case.
 pub fn submit(
     session: &Session<'_>,
     home: &Home,
@@ -375,7 +358,7 @@ pub fn submit(
     let repository = store.repository();
     let Followed { kept, said, .. } = follow(session, home, changing, name)?;
     let mut record = recall::record(store, home, name)?;
-    // Whatever it names is pending now.
+    // A proposal in the record is pending now.
     let last = record.proposal.as_ref().map(|id| store.view()?.find(id));
     let pending = last.transpose()?;
     let read::Left { changes, mut passed_over, strays } =
@@ -391,7 +374,7 @@ pub fn submit(
         None => changes,
     };
     if changes.is_empty() {
-        // What a person has made of the rest of a decision is theirs to withdraw.
+        // Only people withdraw a rest that they made.
         let left = pending.filter(|_| passed_over.is_empty() && may_revise);
         let outcome = left.map(|proposal| withdraw(session, proposal)).transpose()?;
         if outcome.is_some() {
@@ -407,7 +390,7 @@ pub fn submit(
     });
     let spool::Said { description, domain, related_task_id } = spool::take(&home.tree(name));
     let details = Details {
-        // A file that an agent can write: what it says is no reason to keep the work back.
+        // Written by an agent, so its content must not prevent proposing.
         description: details.description.or_else(|| Some(text::lines(&description?))),
         domain: details.domain.or(domain),
         related_task_id: details.related_task_id.or(related_task_id),
@@ -454,26 +437,23 @@ pub fn submit(
     let held = tree::hold(repository, name, &submitted);
     record.submitted = Some(submitted);
     record.proposal = Some(proposal.id.to_string());
-    // It is proposed, also where this fails: the next command knows by what was noted before.
+    // If this write fails, the next command recovers from the earlier note.
     drop(held.and_then(|()| home.write(changing, &record)));
     Ok(Submitted { outcome: Some(outcome), lines, passed_over, kept, said, strays })
 }
 
-/// What an agent has to be told of its session.
+/// Information that an agent has not received yet.
 #[derive(Debug, Default)]
 pub struct News {
-    /// What became of its proposals, oldest first.
+    /// Outcomes, oldest first.
     pub verdicts: Vec<wait::Document>,
-    /// Of those that were applied in part, the ids with that of the proposal of the rest.
+    /// Ids of partially applied proposals, with the proposal of the rest.
     pub rests: Vec<(String, String)>,
-    /// Files in which its edits stand where others were to come, and why. Untrusted.
+    /// Files with edits that override incoming ones, and reasons. Untrusted.
     pub kept: Vec<(String, String)>,
 }
 
-/// What the agent of session `name` has not been told yet, and the record once it has.
-///
-/// # Errors
-/// Those of the store and of the record.
+/// Also returns the record to write after delivery.
 fn untold(session: &Session<'_>, home: &Home, name: &str) -> Result<(News, Record)> {
     let Session { store, now, .. } = session;
     let mut record = recall::record(store, home, name)?;
@@ -499,10 +479,7 @@ fn untold(session: &Session<'_>, home: &Home, name: &str) -> Result<(News, Recor
     Ok((news, record))
 }
 
-/// What the agent of session `name` has not been told yet; from then on it has. The tree follows first.
-///
-/// # Errors
-/// Those of [`follow()`].
+/// Follows first, then marks the news as delivered.
 pub fn news(session: &Session<'_>, home: &Home, changing: &Changing, name: &str) -> Result<News> {
     follow(session, home, changing, name)?;
     let (news, record) = untold(session, home, name)?;
@@ -512,7 +489,6 @@ pub fn news(session: &Session<'_>, home: &Home, changing: &Changing, name: &str)
     Ok(news)
 }
 
-/// Withdraws the session's proposal, of which its files hold nothing any more.
 fn withdraw(session: &Session<'_>, proposal: Proposal) -> Result<SubmitOutcome> {
     let Session { store, caller, now } = session;
     let proposals = std::slice::from_ref(&proposal);
@@ -525,7 +501,7 @@ fn withdraw(session: &Session<'_>, proposal: Proposal) -> Result<SubmitOutcome> 
     Ok(SubmitOutcome::Withdrawn(proposal))
 }
 
-/// What the proposal is to say of the files that are not in it: nothing of those that are private.
+/// Excluded files to name in the proposal, except private ones.
 fn incomplete(store: &Store, passed_over: &[(String, String)]) -> Result<Vec<Incomplete>> {
     let mut found = Vec::new();
     for (path, why) in passed_over {

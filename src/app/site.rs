@@ -1,5 +1,5 @@
-//! Where an agent works, and where the files lie that it is about to touch: in the tree of its session, in the
-//! checkout, or where no agent writes. All paths are without symlinks.
+//! Locates files that an agent is about to touch: in its session's tree, in the checkout, or
+//! guarded. All paths are real, without symlinks.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -11,46 +11,42 @@ use crate::repository::codes::NOT_A_REPOSITORY;
 use crate::session::Home;
 use crate::store::Store;
 
-/// The directories of one session, and of its repository.
+/// Directories of a session and its repository.
 #[derive(Debug)]
 pub struct Site {
-    /// The tree of the session, whether it is there or not.
+    /// May not exist.
     pub tree: PathBuf,
-    /// The checkout; none in a bare repository.
+    /// `None` for a bare repository.
     pub top: Option<PathBuf>,
-    /// The git directory that all work trees share.
+    /// Common git directory.
     pub git: PathBuf,
 }
 
-/// Where a file lies that an agent is about to write.
 pub enum Where {
-    /// In the session's own tree, or outside of the repository.
+    /// In the session's tree, or outside the repository.
     Free,
-    /// In the checkout, there.
+    /// Relative path in the checkout.
     Checkout(PathBuf),
-    /// Where no agent writes, for this reason.
+    /// Never written by agents, for this reason.
     Guarded(&'static str),
 }
 
 impl Site {
-    /// That of session `name` in `repository`.
     pub fn new(repository: &Repository, home: &Home, name: &str) -> Self {
         let top = repository.work_dir().map(|top| resolve(&top));
         Self { tree: resolve(&home.tree(name)), top, git: resolve(repository.common_dir()) }
     }
 
-    /// Whether `file` is one of the repository, or of the tree of a session.
+    /// True for files of the repository or of any session's tree.
     pub fn has(&self, file: &Path) -> bool {
         let is_inside = self.top.as_ref().is_some_and(|top| file.starts_with(top));
         is_inside || self.is_in_a_tree(file) || file.starts_with(&self.git)
     }
 
-    /// Whether `file` is in the tree of any session.
     fn is_in_a_tree(&self, file: &Path) -> bool {
         file.starts_with(self.tree.ancestors().nth(2).unwrap_or(&self.tree))
     }
 
-    /// Where the file at `path` lies.
     pub fn locate(&self, path: &Path) -> Where {
         if let Ok(inside) = path.strip_prefix(&self.tree) {
             if is_git(inside) {
@@ -75,7 +71,7 @@ impl Site {
         }
     }
 
-    /// Whether a repository within the checkout has one of `files`, in the checkout or in the session's tree.
+    /// True if one of `files` is in a repository nested in the checkout.
     pub fn is_nested(&self, files: &[PathBuf]) -> bool {
         let Some(top) = &self.top else { return false };
         let inside = |path: &PathBuf| {
@@ -93,21 +89,22 @@ impl Site {
     }
 }
 
-/// Whether a path from the top of a work tree leads into its git directory.
+/// True if a path relative to a work tree leads into its git directory.
 pub fn is_git(inside: &Path) -> bool {
     let first = inside.components().next();
     matches!(first, Some(Component::Normal(name)) if name.eq_ignore_ascii_case(".git"))
 }
 
-/// The directory above `file` that is there.
+/// Nearest existing directory above `file`.
 pub fn near(file: &Path) -> Option<&Path> {
     file.ancestors().skip(1).find(|above| above.is_dir())
 }
 
-/// The repository whose work tree `directory` is in, or itself; `None` only where no `.git` lies there, or above.
+/// `None` only if neither `directory` nor a parent has a `.git`.
 ///
 /// # Errors
-/// One that cannot be opened, or whose work tree is somewhere else: no reason to let anything pass.
+/// Refuses a repository that cannot be opened, or whose work tree is elsewhere: such a file must
+/// not pass the gate.
 pub fn at(directory: &Path) -> Result<Option<Store>> {
     let here = resolve(directory);
     let is_there = directory.exists();

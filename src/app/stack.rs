@@ -1,4 +1,4 @@
-//! Proposals on top of each other: the files as one makes them, and what follows when it is revised.
+//! Stacks of proposals: files as a lower proposal leaves them, and rebases after its revision.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,18 +16,18 @@ use crate::proposal::relations::{Lower, Relations, stack_below};
 use crate::proposal::{Authority, DEFAULT_LIFETIME, Proposal, ProposalId, Status};
 use crate::store::{NewRevision, Store, View, Writer};
 
-/// What edits are made on.
+/// Base of edits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Ground {
-    /// The files as they are now.
+    /// Present files.
     Files,
-    /// These, or else what the only pending proposal of the same session that has the old content
-    /// makes of them.
+    /// Present files, otherwise the result of the session's only pending proposal with the old
+    /// content.
     #[default]
     Any,
-    /// What this pending proposal makes of them: an id or the beginning of one.
+    /// Result of this pending proposal (id or prefix).
     On(String),
-    /// What those make of them that this proposal stands on.
+    /// Result of the proposals below this one.
     Below(ProposalId),
 }
 
@@ -38,11 +38,11 @@ impl From<Option<String>> for Ground {
 }
 
 impl Ground {
-    /// The files as pending proposals make them, where it is these.
+    /// `None` for present files.
     ///
     /// # Errors
-    /// `proposal_not_found` and its kin, `not_pending`; `invalid_argument` for a proposal about memory and
-    /// on a stack that is as high as one may be.
+    /// `proposal_not_found` etc., `not_pending`; `invalid_argument` for a memory proposal or a
+    /// stack of maximal height.
     pub fn made<'s>(&self, session: &Session<'s>) -> Result<Option<Below<'s>>> {
         match self {
             Self::On(id) => below(session, id).map(Some),
@@ -52,10 +52,7 @@ impl Ground {
     }
 }
 
-/// What a revision of `proposal` is made on: the pending proposals that it stands on, or the files.
-///
-/// # Errors
-/// Those of the store.
+/// Base of a revision of `proposal`: pending proposals below it, or the files.
 pub fn ground_of(session: &Session<'_>, proposal: &Proposal) -> Result<Ground> {
     let Session { store, now, .. } = session;
     let related = relations::relations(store, &store.view()?, *now)?;
@@ -68,7 +65,7 @@ pub fn ground_of(session: &Session<'_>, proposal: &Proposal) -> Result<Ground> {
     })
 }
 
-/// The files as a pending proposal makes them, and those that it stands on.
+/// Files with the results of pending proposals.
 pub struct Below<'s> {
     files: Box<dyn Snapshot + 's>,
     made: BTreeMap<RepoPath, Option<File>>,
@@ -76,7 +73,7 @@ pub struct Below<'s> {
 }
 
 impl Below<'_> {
-    /// The proposal, at its present revision; `None` for several, which contents tell.
+    /// `None` for several proposals: contents determine the relation then.
     pub fn on(&self) -> Option<On> {
         self.on.clone()
     }
@@ -107,7 +104,6 @@ impl Snapshot for Below<'_> {
     }
 }
 
-/// The files as the pending proposal `id` makes them.
 fn below<'s>(session: &Session<'s>, id: &str) -> Result<Below<'s>> {
     let Session { store, now, .. } = session;
     let view = store.view()?;
@@ -123,7 +119,7 @@ fn below<'s>(session: &Session<'s>, id: &str) -> Result<Below<'s>> {
     made_by(store, &view, &related, lower)
 }
 
-/// The files as those make them that the pending proposal `id` stands on.
+/// Files with all results below `id`.
 fn under<'s>(session: &Session<'s>, id: &ProposalId) -> Result<Below<'s>> {
     let Session { store, now, .. } = session;
     let view = store.view()?;
@@ -134,10 +130,10 @@ fn under<'s>(session: &Session<'s>, id: &ProposalId) -> Result<Below<'s>> {
     for lower in needed {
         let lower = view.proposal(&lower.id)?;
         let below = below_of(&related, &lower.id)?.into_iter().chain([lower.id.clone()]);
-        // One that several stand on is in front of them all.
+        // A proposal below several others comes before them all.
         let new = below.filter(|id| !order.contains(id)).collect::<Vec<_>>();
         order.extend(new);
-        // Where it was made on one of them, that stays on record.
+        // Keep the recorded relation.
         if recorded.as_ref().is_some_and(|recorded| recorded.proposal == lower.id) {
             on = Some(On { revision: lower.current().event.clone(), proposal: lower.id });
         }
@@ -145,7 +141,6 @@ fn under<'s>(session: &Session<'s>, id: &ProposalId) -> Result<Below<'s>> {
     Ok(Below { files: store.repository().files()?, made: made_in(store, &view, &order)?, on })
 }
 
-/// The files as `lower`, and what it stands on by `related`, makes them.
 fn made_by<'s>(
     store: &'s Store,
     view: &View,
@@ -161,7 +156,7 @@ fn made_by<'s>(
     })
 }
 
-/// What `id` stands on by `related`, from below.
+/// In order of application.
 fn below_of(related: &BTreeMap<ProposalId, Relations>, id: &ProposalId) -> Result<Vec<ProposalId>> {
     let below = stack_below(related, id, MOST_HIGH, |lower| !lower.is_revised);
     if below.is_too_high || below.taken.len() == MOST_HIGH {
@@ -173,7 +168,7 @@ fn below_of(related: &BTreeMap<ProposalId, Relations>, id: &ProposalId) -> Resul
     Ok(below.taken)
 }
 
-/// What the proposals `order` make, one after the other.
+/// Combines the results in `order`.
 fn made_in(
     store: &Store,
     view: &View,
@@ -189,12 +184,12 @@ fn made_in(
     Ok(made)
 }
 
-/// `edits`, which do not fit the files as `error` says, on the only pending proposal of the caller's
-/// session that makes what they replace. Of a stack that is the highest one.
+/// Applies `edits` to the only pending proposal of the caller's session that has their old content,
+/// the highest one of a stack.
 ///
 /// # Errors
-/// `error`, where there is no such proposal or more than one, or where a reviewer has said something
-/// about it that is not answered yet: it has to be revised first.
+/// `error` without a unique proposal, or if a reviewer's comment on it is unanswered: it must be
+/// revised first.
 pub(super) fn own(
     session: &Session<'_>,
     error: Error,
@@ -262,12 +257,11 @@ pub(super) fn own(
     }
 }
 
-/// The agent's session in which `proposal` was made.
 fn session_of(proposal: &Proposal) -> Option<&str> {
     proposal.revisions.first()?.agent.as_ref()?.session.as_deref()
 }
 
-/// What a reviewer has said of the present revision of `proposal`, that its proposer has not answered.
+/// A reviewer's unanswered comment on the current revision.
 fn unanswered(proposal: &Proposal) -> Option<&'static str> {
     if proposal.changes_requested.is_some() {
         return Some("sent back");
@@ -283,11 +277,8 @@ fn unanswered(proposal: &Proposal) -> Option<&'static str> {
     proposal.comments.iter().any(is_new).then_some("commented on")
 }
 
-/// How long a proposal on `on` waits that is to wait for `usual`: no longer than that one where it is
-/// hardly older, so that its own time need not be extended.
-///
-/// # Errors
-/// Those of the store.
+/// Lifetime for a proposal on `on`: shortened to the remaining time of `on` if that is nearly
+/// `usual`, which avoids an extension.
 pub fn lifetime(session: &Session<'_>, on: Option<&On>, usual: Duration) -> Result<Duration> {
     let now = session.now.trunc_subsecs(3);
     let Some(on) = on else { return Ok(usual) };
@@ -295,14 +286,10 @@ pub fn lifetime(session: &Session<'_>, on: Option<&On>, usual: Duration) -> Resu
     Ok(if left < usual && usual - left < NEARLY { left } else { usual })
 }
 
-/// Less than this is no difference between two ends.
+/// Smaller differences in lifetime are ignored.
 const NEARLY: Duration = Duration::hours(12);
 
-/// Lets nothing that a proposal of the writer's own was made on expire before `expires_at`, when that one
-/// does: as far down as the stack is the writer's own.
-///
-/// # Errors
-/// Those of the store.
+/// Extends the writer's own proposals in the stack below, so that none expires before `expires_at`.
 pub fn outlive(writer: &mut Writer<'_>, on: Option<&On>, expires_at: DateTime<Utc>) -> Result<()> {
     let mut next = on.map(|on| on.proposal.clone());
     if next.is_none() {
@@ -310,13 +297,13 @@ pub fn outlive(writer: &mut Writer<'_>, on: Option<&On>, expires_at: DateTime<Ut
     }
     for _ in 0..MOST_HIGH {
         let Some(id) = next else { break };
-        // It may be in no thread here.
+        // Its thread may be missing here.
         let Ok(lower) = writer.view.proposal(&id) else { break };
         let is_own = is_own(writer.store(), &lower, writer.actor());
         if !is_own || lower.status(writer.now()) != Status::Pending {
             break;
         }
-        // A term has one length: what is to wait longer is extended again.
+        // An extension has a fixed length; longer waits need another.
         if lower.expires_at < expires_at.min(writer.now() + DEFAULT_LIFETIME) {
             writer.extend(&id, Evidence::Flag)?;
         }
@@ -325,16 +312,16 @@ pub fn outlive(writer: &mut Writer<'_>, on: Option<&On>, expires_at: DateTime<Ut
     Ok(())
 }
 
-/// What became of the proposals that stand on one that was revised.
+/// Proposals stacked on a revised one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Followed {
-    /// They have a new revision on that one.
+    /// With a new revision on it.
     pub rebased: Vec<ProposalId>,
-    /// They stand on the earlier revision still: somebody else's, and those that do not fit.
+    /// Still on the earlier revision: other proposers' proposals, and conflicts.
     pub left: Vec<ProposalId>,
 }
 
-/// The proposals that stand on one, lower ones first.
+/// Stacked proposals, lower ones first.
 pub struct Above {
     lower: Proposal,
     uppers: Vec<Upper>,
@@ -343,16 +330,13 @@ pub struct Above {
 struct Upper {
     proposal: Proposal,
     changeset: Changeset,
-    /// Which of these it stands on, from below.
+    /// In order of application.
     on: Vec<ProposalId>,
-    /// It is the same proposer's.
+    /// By the same proposer.
     is_own: bool,
 }
 
-/// The pending proposals that stand on the present revision of `lower`, and on those in turn.
-///
-/// # Errors
-/// Those of the store.
+/// Pending proposals stacked on the current revision of `lower`, transitively.
 pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<Above> {
     let Session { store, now, .. } = session;
     let view = store.view()?;
@@ -371,7 +355,7 @@ pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<Above> {
             }
             let proposal = view.proposal(id)?;
             let is_own = proposal.is_proposed_by(&lower.actor, Some(&lower.clone));
-            // What cannot be read now cannot be rebased either.
+            // An unreadable proposal cannot be rebased.
             let changeset = store.changeset(proposal.current())?;
             uppers.push(Upper { proposal, changeset, on: Vec::new(), is_own });
             next.push(id.clone());
@@ -392,8 +376,7 @@ pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<Above> {
     Ok(Above { uppers: from_below(&lower.id, uppers), lower: lower.clone() })
 }
 
-/// `uppers` so that each comes behind those that it stands on. Those that go round in a circle, as
-/// fetched ones may, come last.
+/// Sorts each proposal behind those below it. Cycles, possible in fetched data, come last.
 fn from_below(lower: &ProposalId, uppers: Vec<Upper>) -> Vec<Upper> {
     let (mut placed, mut ordered) = (BTreeSet::from([lower.clone()]), Vec::new());
     let mut left = uppers;
@@ -411,7 +394,7 @@ fn from_below(lower: &ProposalId, uppers: Vec<Upper>) -> Vec<Upper> {
     ordered
 }
 
-/// Some files as they will be; of all others each change finds what it started from.
+/// Files as planned; other files are as each change expects.
 struct Made<'a> {
     store: &'a Store,
     files: &'a BTreeMap<RepoPath, Option<File>>,
@@ -433,17 +416,14 @@ impl Snapshot for Made<'_> {
 }
 
 impl Above {
-    /// When the last of those of the same proposer expires.
+    /// Latest expiry of proposals by the same proposer.
     pub fn expires_at(&self) -> Option<DateTime<Utc>> {
         let own = self.uppers.iter().filter(|upper| upper.is_own);
         own.map(|upper| upper.proposal.expires_at).max()
     }
 
-    /// Gives those of the same proposer a new revision on `changeset`, the content of the lower one's
-    /// new `revision` (an event id); those that do not fit it stay.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Rebases proposals of the same proposer onto `changeset`, the content of `revision` (an event
+    /// id). Conflicting ones stay.
     pub fn follow(
         self,
         writer: &mut Writer<'_>,
@@ -458,12 +438,12 @@ impl Above {
         let mut files = BTreeMap::new();
         let store = writer.store();
         for change in &self.lower.current().changes {
-            // What it no longer changes is as it was.
+            // Files dropped by the revision return to their before side.
             let before = change.before.as_ref().map(|entry| store.file(entry)).transpose()?;
             files.insert(change.path.clone(), before);
         }
         extend(&mut files, changeset);
-        // From below, as they are revised.
+        // In order of application.
         let (id, revision) = (self.lower.id.clone(), revision.to_owned());
         let mut lowers =
             vec![Revised { id, revision, files, stack: BTreeSet::from([self.lower.id.clone()]) }];
@@ -493,7 +473,7 @@ impl Above {
                 Some(on) => at(&on.proposal).or(Some(on)),
                 None => upper.on.last().and_then(at),
             };
-            // It stays for the branch that it was made for, wherever the one below it was revised.
+            // Keeps its target branch wherever the lower one was revised.
             let target = upper.proposal.current().target.clone();
             let new =
                 NewRevision { on, target, ..NewRevision::new(&changeset, RevisionReason::Rebase) };
@@ -508,13 +488,12 @@ impl Above {
     }
 }
 
-/// A proposal with the revision that it was given.
+/// A proposal with its new revision.
 struct Revised {
     id: ProposalId,
     revision: String,
-    /// What it makes.
     files: BTreeMap<RepoPath, Option<File>>,
-    /// It, and those of these that it stands on.
+    /// Itself and proposals below.
     stack: BTreeSet<ProposalId>,
 }
 
@@ -523,14 +502,14 @@ fn extend(files: &mut BTreeMap<RepoPath, Option<File>>, changes: &Changeset) {
 }
 
 impl Upper {
-    /// Whether it was neither revised nor decided since it was read.
+    /// True if neither revised nor decided since.
     fn is_as_it_was(&self, writer: &Writer<'_>) -> Result<bool> {
         let now = writer.view.proposal(&self.proposal.id)?;
         Ok(now.status(writer.now()) == Status::Pending
             && now.current().event == self.proposal.current().event)
     }
 
-    /// Its changes on `files`; `None` where they do not fit, or are all there.
+    /// `None` for a conflict, or if nothing remains to change.
     fn rebased(
         &self,
         store: &Store,

@@ -1,4 +1,4 @@
-//! Suggestions that are taken: the lines of a comment become those of the next revision.
+//! Accepts suggestions: a comment's lines go into the next revision.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,25 +10,21 @@ use crate::error::{Error, Result, codes};
 use crate::proposal::event::{Comment, InputForm, Subject};
 use crate::proposal::{Proposal, codes as proposal_codes};
 
-/// What the note says that resolves a suggestion which was taken.
 const NOTE: &str = "taken as it was suggested";
 
-/// A revision with suggestions in it.
 #[derive(Clone, Debug)]
 pub struct Taken {
-    /// The changes, on what the proposal stood on before.
     pub draft: Draft,
-    /// The notes that resolve the suggestions.
+    /// Resolve the suggestions.
     pub notes: Vec<Comment>,
 }
 
-/// The changes of `proposal` with the suggestions `ids` (event ids of comments, or their beginnings) in
-/// place of the lines that they are about, wherever these are by now. `form` is recorded.
+/// Replaces the lines of suggestions `ids` (event ids or prefixes), following moved lines.
 ///
 /// # Errors
-/// `comment_not_found`, `ambiguous_id`; `comment_outdated` where the lines are gone; `invalid_argument` for a
-/// comment that suggests nothing, and for two suggestions for the same lines; `no_change` where nothing
-/// is left of the proposal.
+/// `comment_not_found`, `ambiguous_id`; `comment_outdated` if the lines are gone;
+/// `invalid_argument` for a comment without a suggestion and for overlapping suggestions;
+/// `no_change` if nothing is left.
 pub fn take(
     session: &Session<'_>,
     proposal: &Proposal,
@@ -81,7 +77,7 @@ pub fn take(
     }
     let mut changes = store.changeset(proposal.current())?.into_changes();
     for (path, mut taken) in by_path {
-        // From the last line up, so that numbers hold.
+        // Bottom up, so line numbers stay valid.
         taken.sort_by_key(|(lines, _)| std::cmp::Reverse(lines.start));
         if taken.windows(2).any(|pair| pair[1].0.end > pair[0].0.start) {
             let path = path.display();
@@ -101,10 +97,10 @@ pub fn take(
         for (lines, text) in taken {
             bytes = anchor::replace(&bytes, lines, &text);
         }
-        // A suggestion may have been written with other line endings than git stores.
+        // A suggestion may have line endings other than git stores.
         bytes = store.repository().stored(&path, &bytes)?.unwrap_or(bytes);
         change.after = Some(crate::changeset::File { bytes, ..after });
-        // They lead to the text before.
+        // Snippets lead to the former text.
         change.snippets.clear();
     }
     Ok(Taken { draft: Draft::amended(store, proposal, changes, form)?, notes })

@@ -1,5 +1,4 @@
-//! A proposal in a work tree of its own, where a command can be tried on it. The front end runs that
-//! command.
+//! Work trees to try a proposal in. The front end runs the command.
 
 use std::ffi::OsString;
 
@@ -17,16 +16,14 @@ use crate::repository::Repository;
 use crate::repository::trial::Trial;
 use crate::store::Store;
 
-/// A command that ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// Its exit status; `None` if a signal ended it.
+    /// `None` for a signal.
     pub exit_code: Option<i32>,
-    /// How long it ran, in milliseconds.
     pub duration_ms: u64,
 }
 
-/// The command to run: `given`, or `aye.tryCommand` of the user's own configuration through the shell.
+/// `given`, or the user's own `aye.tryCommand` run by the shell.
 ///
 /// # Errors
 /// `usage` without either.
@@ -45,11 +42,11 @@ pub fn command(repository: &Repository, given: Vec<OsString>) -> Result<Vec<OsSt
         .hint("name one: aye try ID -- CMD…\nor set one: git config --global aye.tryCommand 'CMD'"))
 }
 
-/// A linked work tree that holds `proposal` on top of HEAD, or, `as_proposed`, on the files that it was
-/// made on. It is removed when the value is dropped.
+/// Linked work tree with `proposal` on HEAD, or on its original base if `as_proposed`. Dropping the
+/// value removes it.
 ///
 /// # Errors
-/// `conflict` where the proposal does not fit HEAD; `not_pending`; those of git and of the files.
+/// `conflict` with HEAD; `not_pending`.
 pub fn open(store: &Store, proposal: &Proposal, as_proposed: bool) -> Result<Trial> {
     let repository = store.repository();
     let head = repository.repo().head_id().ok().filter(|_| !as_proposed);
@@ -67,7 +64,7 @@ pub fn open(store: &Store, proposal: &Proposal, as_proposed: bool) -> Result<Tri
     Ok(trial)
 }
 
-/// The commit that is the proposal on the files it was made on.
+/// The proposal on its original base.
 fn as_commit(repository: &Repository, proposal: &Proposal) -> Result<String> {
     let name = format!("refs/aye/pending/{}", proposal.id);
     let found = repository.repo().try_find_reference(&name).ok().flatten();
@@ -82,9 +79,8 @@ fn as_commit(repository: &Repository, proposal: &Proposal) -> Result<String> {
     )
 }
 
-/// Writes the proposal's files into the work tree of HEAD, as an apply would.
 fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
-    // With the attributes that rule its files.
+    // Reads the attributes of HEAD's files.
     let tree = store.at(trial.directory())?.repository().worktree()?;
     let changeset = store.changeset(proposal.current())?;
     let sides = Sides { ours: "present", theirs: "proposed" };
@@ -114,7 +110,6 @@ fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
     Ok(())
 }
 
-/// The result of running `words` on the current revision of `proposal`, which ended at time `at`.
 pub fn result(
     session: &Session<'_>,
     proposal: &Proposal,
@@ -135,10 +130,6 @@ pub fn result(
     }
 }
 
-/// Records `result` on `proposal` as a run of the caller's own.
-///
-/// # Errors
-/// Those of the store.
 pub fn record(session: &Session<'_>, proposal: &Proposal, result: &TryResult) -> Result<()> {
     let check = Check {
         command: result.command.clone(),

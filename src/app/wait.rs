@@ -1,4 +1,4 @@
-//! Waiting for a decision.
+//! Waits for decisions and new proposals.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::proposal::{Actor, Proposal, ProposalId, Status};
 use crate::render::diff::{self, Options};
 use crate::store::{Filter, Store, Summary, idle::Tips};
 
-/// Shortest and longest pause between two looks at the times of refs.
+/// Shortest and longest pause between polls of ref timestamps.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(500));
 
 /// The document of `aye wait`.
@@ -36,7 +36,7 @@ pub struct Document {
     pub timed_out: bool,
     /// Why it was rejected, or what should change.
     pub reason: Option<String>,
-    /// Who decided or asked.
+    /// The actor who decided or asked.
     pub by: Option<String>,
     /// The same, with the kind, which the document does not have.
     #[serde(skip)]
@@ -45,21 +45,21 @@ pub struct Document {
     pub at: Option<String>,
     /// The commit made with the decision.
     pub commit: Option<String>,
-    /// What was made of it, where the revision that stands is not the proposer's.
+    /// The current revision if it is not the proposer's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revised: Option<Revised>,
-    /// Object ids of the events of the proposer's revisions that the decision was not about: whoever decided had not
-    /// seen them.
+    /// Object ids of the events of the proposer's revisions that the decision was not about: the
+    /// decider had not seen them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undecided_revisions: Vec<String>,
     /// All comments, oldest first.
     pub comments: Vec<Remark>,
 }
 
-/// A revision by somebody else than the proposer.
+/// A revision by another actor than the proposer.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Revised {
-    /// Who made it.
+    /// The revision's author.
     pub by: String,
     /// The same, with the kind, which the document does not have.
     #[serde(skip)]
@@ -67,15 +67,11 @@ pub struct Revised {
     /// `partial` (some hunks were taken), `edited`, `rebase` or `answer`.
     #[schemars(with = "String")]
     pub reason: RevisionReason,
-    /// Unified diff from the proposer's last content to it; null where that is not here any more.
+    /// Unified diff from the proposer's last content to it; null if that content is no longer here.
     pub diff: Option<String>,
 }
 
-/// Waits until the proposal of id `id` is decided, expires, or is to be changed; at most for `limit`.
-/// `clock` tells the time.
-///
-/// # Errors
-/// Those of the store.
+/// Waits until proposal `id` is decided, expires or gets a request of changes; at most for `limit`.
 pub fn until(
     store: &Store,
     id: &ProposalId,
@@ -102,7 +98,7 @@ pub fn until(
         std::thread::sleep(rest.min(left).max(Duration::from_millis(1)));
         pause = pause.mul_f32(1.3).min(PAUSES.1);
         let current = Tips::read(store.repository().common_dir(), clock());
-        // Where the tips cannot be read from files, look properly each time.
+        // Without readable tips every poll reads the store.
         if current.is_none() || current != tips {
             tips = current;
             proposal = look(store, id)?;
@@ -122,11 +118,8 @@ pub struct Arrived {
     pub proposals: Vec<Item>,
 }
 
-/// Waits until something is pending, and not sent back, that is not so now, or not at that revision; at
-/// most for `limit`. `clock` tells the time.
-///
-/// # Errors
-/// Those of the store.
+/// Waits for a pending proposal or revision that is new since the call; requested changes do not
+/// count.
 pub fn any(
     store: &Store,
     limit: Option<Duration>,
@@ -168,7 +161,6 @@ fn look(store: &Store, id: &ProposalId) -> Result<Proposal> {
     store.view()?.proposal(id)
 }
 
-/// What somebody else has made of `proposal`.
 fn revised(store: &Store, proposal: &Proposal) -> Option<Revised> {
     let current = proposal.current();
     if proposal.is_own(current) {
@@ -183,14 +175,13 @@ fn revised(store: &Store, proposal: &Proposal) -> Option<Revised> {
     Some(Revised { by: actor.name.clone(), actor, reason: current.reason.clone(), diff })
 }
 
-/// What its proposer has revised without knowing of the decision.
+/// Proposer's revisions made without knowledge of the decision.
 fn undecided(proposal: &Proposal) -> Vec<String> {
     let revisions = proposal.revisions.iter().filter(|revision| proposal.is_own(revision));
     let events = revisions.map(|revision| &revision.event);
     events.filter(|event| proposal.undecided.contains(event)).cloned().collect()
 }
 
-/// What there is to say about `proposal`, whose status is `status`.
 pub fn document(store: &Store, proposal: &Proposal, status: Status, timed_out: bool) -> Document {
     let request = proposal.changes_requested.as_ref().filter(|_| status == Status::Pending);
     let decision = proposal.decision();

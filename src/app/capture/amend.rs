@@ -1,4 +1,4 @@
-//! Edits as the next revision of a proposal: on the files, or on what it makes of them itself.
+//! Edits as the next revision of a proposal, on the files or on the proposal's own result.
 
 use super::super::stack::Ground;
 use super::super::{Draft, Session};
@@ -10,12 +10,9 @@ use crate::proposal::Proposal;
 use crate::proposal::event::InputForm;
 use crate::store::Store;
 
-/// Carries `given` out for the next revision of `proposal`: on the files that `ground` says, in place of all that it
-/// held; or, where they do not fit these, on what it makes of them itself, and the rest of it stays. All of them on
-/// the one, or all on the other. `form` is what the proposal records.
-///
-/// # Errors
-/// Those of [`edits`].
+/// Replaces the whole content of `proposal` by `given` on `ground`. If the edits do not fit there,
+/// applies them to the proposal's own result and keeps the rest of it. All edits go to one of the
+/// two.
 pub fn amend(
     session: &Session<'_>,
     proposal: &Proposal,
@@ -35,7 +32,6 @@ pub fn amend(
     }
 }
 
-/// The changes of `proposal` with those of `edited` on top.
 fn on_own(store: &Store, proposal: &Proposal, edited: Changeset, form: InputForm) -> Result<Draft> {
     refuse_left_out(store.repository(), &edited)?;
     let mut changes = store.changeset(proposal.current())?.into_changes();
@@ -43,7 +39,7 @@ fn on_own(store: &Store, proposal: &Proposal, edited: Changeset, form: InputForm
         match changes.iter_mut().find(|change| change.path == edit.path) {
             Some(change) => {
                 change.after = edit.after;
-                // They lead to the text before.
+                // Snippets lead to the former text.
                 change.snippets.clear();
             }
             None => changes.push(edit),
@@ -52,7 +48,7 @@ fn on_own(store: &Store, proposal: &Proposal, edited: Changeset, form: InputForm
     Draft::amended(store, proposal, changes, form)
 }
 
-/// Of the failures on the files and on what `proposal` makes of them, the one that is about the text that was meant.
+/// The failure that is about the text that was meant.
 fn nearer(proposal: &Proposal, on_files: Error, on_own: Error) -> Error {
     let id = proposal.id.as_str();
     let is_own = |(key, named): &(&str, serde_json::Value)| *key == "pending" && named == id;

@@ -1,14 +1,13 @@
-//! What a patch may need of a repository: absolute paths, which coding agents write, and git for binary changes.
+//! Services that a patch needs of a repository: absolute paths, which coding agents write, and git
+//! for binary changes.
 
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::Result;
 use crate::repository::{Repository, binary};
 
-/// `files`, whose top is that of the work tree of `repository`.
+/// `files` start at the top of the work tree of `repository`.
 pub(super) struct Given<'a> {
-    /// The files.
     pub files: &'a dyn Snapshot,
-    /// Where they are.
     pub repository: &'a Repository,
 }
 

@@ -1,4 +1,4 @@
-//! Changes read from where they are: edits, a patch, the work tree, a commit, a range of commits.
+//! Changes from edits, a patch, the work tree, a commit, or a range of commits.
 
 mod amend;
 mod given;
@@ -37,76 +37,67 @@ use crate::repository::Repository;
 use crate::store::{Store, Summary};
 use crate::text::shell;
 
-/// Where the changes of a draft are read from.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// A unified diff or an envelope.
     Patch {
-        /// The patch, as it came.
         bytes: Vec<u8>,
-        /// How it is read.
         options: Options,
-        /// Whose files it is held against.
+        /// Base of the patch.
         ground: Ground,
     },
-    /// What is not committed, staged or not, untracked files included.
+    /// Uncommitted changes, including untracked files.
     Worktree {
-        /// Pathspecs, as for `git add`; none for everything. An agent has to give one.
+        /// Pathspecs, as for `git add`; none means all files, which an agent may not ask for.
         specs: Vec<OsString>,
-        /// The directory that the pathspecs are relative to.
+        /// Base of relative pathspecs.
         base: PathBuf,
-        /// Whether the files are to go back once their changes are proposed.
+        /// Resets the files after proposing.
         take_back: bool,
     },
-    /// What the work tree holds since a commit, a stash or a time, commits made since included.
+    /// Changes of the work tree since a commit, a stash or a time, including later commits.
     Since {
-        /// Since when.
         since: Since,
-        /// Files and directories that alone count; none for all of them. An agent has to name some.
+        /// Files and directories to include; none means all, which an agent may not ask for.
         paths: Vec<RepoPath>,
-        /// Whether the files are to go back to what they were then.
+        /// Resets the files after proposing.
         take_back: bool,
     },
-    /// What a commit changed against its first parent.
+    /// Changes of a commit against its first parent.
     Commit {
-        /// Any name that git has for it.
+        /// Any revision name of git.
         rev: OsString,
-        /// What reverts it instead.
+        /// Proposes the revert.
         reverse: bool,
     },
-    /// What changed between two commits, as one change.
+    /// Changes between two commits, as one.
     Range {
         /// `A..B`, or `A...B` from their merge base.
         range: OsString,
-        /// From B to A instead.
         reverse: bool,
     },
 }
 
-/// Something that was not as its reader may expect. Paths in it are untrusted.
+/// A deviation from the reader's expectation. Paths are untrusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
-    /// How a patch was read, in words.
     Patch(String),
-    /// A directory that is another repository; nothing in it is proposed.
+    /// Another repository, whose files are never proposed.
     OtherRepository(String),
-    /// A symlink; it is not proposed.
+    /// An unsupported symlink.
     Symlink(RepoPath),
-    /// A staged file that a sparse checkout excludes; it is not proposed.
+    /// A staged file outside the sparse checkout.
     Excluded(RepoPath),
-    /// A file that is not proposed, and why, in words.
+    /// A file that cannot be proposed.
     PassedOver {
-        /// From the top.
         path: String,
-        /// Why.
         why: String,
     },
 }
 
-/// Reads `source`. What there is to say about it is added to `remarks`, also where that fails.
+/// Adds `remarks` even if reading fails.
 ///
 /// # Errors
-/// Those of the reader of that source; `pathspec_required`; those of [`Draft::new`].
+/// `pathspec_required`; errors of the source and of `Draft::new`.
 pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>) -> Result<Draft> {
     let store = session.store;
     let repository = store.repository();
@@ -152,7 +143,7 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
     Ok(Draft { take_back, ..Draft::new(store, changeset, form)? })
 }
 
-/// Refuses to an agent to propose every file of the work tree.
+/// Agents must not propose every file of the work tree.
 fn require_named(session: &Session<'_>, is_everything: bool) -> Result<()> {
     if !is_everything || session.caller.actor.kind != ActorKind::Agent {
         return Ok(());
@@ -164,10 +155,8 @@ fn require_named(session: &Session<'_>, is_everything: bool) -> Result<()> {
     .hint("name them as to git add: aye propose --worktree PATH… -m WHY"))
 }
 
-/// Carries `edits` out on the files that `ground` says. `form` is what the proposal records.
-///
 /// # Errors
-/// Those of matching, of [`Ground::made`], and of [`Draft::new`].
+/// Errors of matching, of `Ground::made` and of `Draft::new`.
 pub fn edits(
     session: &Session<'_>,
     edits: Vec<Edit>,
@@ -203,7 +192,7 @@ fn carried_out(
     }
 }
 
-/// Whether `error` says that the old content, or the file, is not there.
+/// True if the old content or the file is missing.
 fn is_missing(error: &Error) -> bool {
     error.is(&changeset_codes::OLD_CONTENT_NOT_FOUND) || error.is(&changeset_codes::FILE_NOT_FOUND)
 }
@@ -222,7 +211,7 @@ fn on_files(session: &Session<'_>, edits: Vec<Edit>, form: InputForm) -> Result<
     Draft::new(store, changeset, form)
 }
 
-/// Says of text, or of a file, that is not there that a pending proposal would write it.
+/// Names the pending proposal that would write the missing text or file.
 fn name_pending(
     store: &Store,
     now: DateTime<Utc>,
@@ -236,7 +225,7 @@ fn name_pending(
     };
     let writer = || -> Option<Summary> {
         let files = store.repository().files().ok()?;
-        // What stands there was only not there any more after another edit of the same call.
+        // An earlier edit of the same call may have removed the text.
         let is_sought = |(at, old): &&(RepoPath, Vec<u8>)| {
             let now = || files.file(at).ok().flatten();
             at.display().to_string() == path
@@ -266,7 +255,7 @@ fn name_pending(
     }
 }
 
-/// Says of a file that is not there, and that `proposal` once found there, where it is by now.
+/// Names the new path of a file that was renamed.
 #[must_use]
 pub fn name_moved(store: &Store, proposal: &Proposal, error: Error) -> Error {
     let given = error.details().iter().find(|(key, _)| *key == "path");
@@ -289,10 +278,6 @@ pub fn name_moved(store: &Store, proposal: &Proposal, error: Error) -> Error {
     }
 }
 
-/// Reads a patch against `files`.
-///
-/// # Errors
-/// Those of [`patch::read`], in the words of this repository.
 pub fn patch(
     repository: &Repository,
     bytes: &[u8],
@@ -311,14 +296,14 @@ pub fn patch(
     Ok(compiled)
 }
 
-/// Refuses a new file that git has, and that a sparse checkout leaves out.
+/// Refuses new files that exist in git outside the sparse checkout.
 fn refuse_left_out(repository: &Repository, changeset: &Changeset) -> Result<()> {
     let made = changeset.changes().iter().filter(|change| change.before.is_none());
     repository.refuse_left_out(made.map(|change| &change.path))
 }
 
-/// A patch that is to be proposed, and what of it was not taken as written: some of it has to be missing from the
-/// files.
+/// Refuses patches that are completely applied. Returns the hunks placed or matched otherwise than
+/// written.
 fn whole_patch(
     repository: &Repository,
     files: &dyn Snapshot,
@@ -343,7 +328,6 @@ fn whole_patch(
     Ok((compiled.changeset, adapted))
 }
 
-/// What to do where the files have a patch already: `git diff` prints what they have.
 fn already_there(compiled: &Compiled) -> String {
     const MOST: usize = 5;
     let paths = compiled.files.iter().map(|file| file.path.display().to_string());
@@ -359,7 +343,7 @@ fn already_there(compiled: &Compiled) -> String {
     )
 }
 
-/// The message of the commit `id`; of what reverts it, in the words of git revert.
+/// A revert gets the message of `git revert`.
 fn message(repository: &Repository, id: &str, reverse: bool) -> Result<Option<String>> {
     let message = repository.git()?.args(["log", "-1", "--format=%B", id]).text()?;
     let message = Some(message.trim()).filter(|message| !message.is_empty());

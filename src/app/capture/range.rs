@@ -1,4 +1,4 @@
-//! What commits and ranges of them change.
+//! Changes of commits and ranges.
 
 use std::ffi::OsStr;
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result, codes};
 use crate::repository::{BY_GIT, Repository};
 use crate::store::Store;
 
-/// The id of what `rev` names, of this kind.
+/// `kind` is a peeling suffix, such as `^{commit}`.
 ///
 /// # Errors
 /// `invalid_argument`.
@@ -29,10 +29,10 @@ pub(in crate::app) fn resolve(repository: &Repository, rev: &OsStr, kind: &str) 
     })
 }
 
-/// The first parent of the commit `id`, or the empty tree where it has none.
+/// The first parent, or the empty tree.
 ///
 /// # Errors
-/// `invalid_argument` where a shallow clone lacks the parent: all files would seem to be new.
+/// `invalid_argument` if a shallow clone lacks the parent: all files would look new.
 pub(super) fn parent(repository: &Repository, id: &str) -> Result<String> {
     if let Ok(parent) = resolve(repository, format!("{id}^1").as_ref(), "") {
         return Ok(parent);
@@ -49,7 +49,7 @@ pub(super) fn parent(repository: &Repository, id: &str) -> Result<String> {
     Ok(ObjectId::empty_tree(repo.object_hash()).to_string())
 }
 
-/// The two ends of `A..B` or `A...B`; a missing one is HEAD.
+/// Ends of `A..B` or `A...B`; a missing one is HEAD.
 pub(super) fn ends(repository: &Repository, range: &OsStr) -> Result<(String, String)> {
     let text = range.to_string_lossy().into_owned();
     let (from, to, symmetric) = if let Some((from, to)) = text.split_once("...") {
@@ -75,7 +75,6 @@ pub(super) fn ends(repository: &Repository, range: &OsStr) -> Result<(String, St
     Ok((base, to))
 }
 
-/// What changed between two commits or trees.
 pub(super) fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> {
     let args = ["diff-tree", "-r", "-z", "--raw", "--no-commit-id", "--full-index", "--no-renames"];
     let raw = store.repository().git()?.args(args).args([from, to]).run()?;
@@ -105,9 +104,9 @@ pub(super) fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> 
     Ok(changeset)
 }
 
-/// Brings what commits have of text that was never normalised into the form that git would store, as files are read
-/// from the work tree: what was written there could not be told from it otherwise. What was there before is read by the
-/// attributes of now, what comes by those that come with it.
+/// Converts text that was never normalised into git's stored form, as files are read from the work
+/// tree. Otherwise a written file would differ from its proposal. The before side uses present
+/// attributes, the after side the attributes that come with it.
 fn in_stored_form(changes: &mut [FileChange], files: &dyn Snapshot) -> Result<()> {
     for change in &mut *changes {
         let Some(before) = &mut change.before else { continue };

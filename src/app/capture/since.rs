@@ -1,4 +1,4 @@
-//! What the work tree holds since a commit, a stash or a time, as a changeset: what an agent without a gate has done.
+//! Changes of the work tree since a commit, a stash or a time: the work of an agent without a gate.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -16,17 +16,16 @@ use crate::repository::{Repository, parse_duration};
 use crate::session::read;
 use crate::session::tree::no_commit;
 
-/// Since when.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Since {
-    /// The files as this commit, or stash, has them.
+    /// Files of this commit or stash.
     Commit(OsString),
-    /// This moment: files that were written since, against the commit that was the last one then.
+    /// Files written since then, against the last commit before.
     Time(DateTime<Utc>),
 }
 
 impl Since {
-    /// A time where `text` is one (`45m`, or as in RFC 3339), and else a name for git.
+    /// A duration (`45m`) or RFC 3339 time, otherwise a name for git.
     pub fn parse(text: &OsStr, now: DateTime<Utc>) -> Self {
         let time = text.to_str().and_then(|text| {
             let moment = DateTime::parse_from_rfc3339(text).ok().map(|time| time.to_utc());
@@ -36,8 +35,7 @@ impl Since {
     }
 }
 
-/// Reads what the work tree holds beside what it was then, in `paths` or everywhere: tracked files and new ones, but
-/// for ignored ones.
+/// Includes new files except ignored ones.
 pub(super) fn since(
     session: &Session<'_>,
     since: &Since,
@@ -84,7 +82,7 @@ pub(super) fn since(
     Changeset::new(changes)
 }
 
-/// Makes what was applied here, and is not committed yet, what a file is compared with: that is nobody's change.
+/// Compares applied, uncommitted files with the applied content: applied changes are not new.
 fn stand_on_applied(session: &Session<'_>, changes: &mut Vec<FileChange>) -> Result<()> {
     let store = session.store;
     let view = store.view()?;
@@ -112,7 +110,7 @@ fn stand_on_applied(session: &Session<'_>, changes: &mut Vec<FileChange>) -> Res
     Ok(())
 }
 
-/// The last commit of HEAD's line that was made before `time`.
+/// Last first-parent commit of HEAD before `time`.
 fn last_before(repository: &Repository, time: DateTime<Utc>) -> Result<String> {
     let time = time.to_rfc3339_opts(SecondsFormat::Secs, true);
     let before = format!("--before={time}");
@@ -130,7 +128,7 @@ fn last_before(repository: &Repository, time: DateTime<Utc>) -> Result<String> {
     }
 }
 
-/// Whether a file was written since `time`; of one that is gone, whether its directory was.
+/// True if the file was written since `time`. For a deleted file its directory counts.
 fn is_since(top: &Path, change: &FileChange, time: DateTime<Utc>) -> bool {
     let path = top.join(change.path.to_path());
     let seen = match change.after {

@@ -1,4 +1,4 @@
-//! Files put back to what they were, once a proposal holds their changes.
+//! Resets files once a proposal holds their changes.
 
 use super::super::{Draft, Session};
 use crate::apply;
@@ -10,19 +10,17 @@ use crate::proposal::codes::HUMAN_APPROVAL_REQUIRED;
 use crate::proposal::rules::Class;
 use crate::store::Store;
 
-/// The way back to what the files of a changeset were before it, in the work tree. The index is the user's, and has
-/// what it had.
+/// Reverse of a changeset in the work tree. The index belongs to the user and is not changed.
 pub struct TakeBack {
     changeset: Changeset,
 }
 
 impl TakeBack {
-    /// The way back from the changes of `draft`, if they are to be taken back. What would be in it can
-    /// be known before anything is done.
+    /// Checks everything before a proposal is recorded.
     ///
     /// # Errors
-    /// `unmerged`, `index_locked`, `hard_link` and whatever else keeps a file from being written;
-    /// `human_approval_required`, `in_trial` where that is not for the caller to do.
+    /// `unmerged`, `index_locked`, `hard_link` and other reasons why a file cannot be written;
+    /// `human_approval_required`, `in_trial` if the caller may not reset.
     pub fn of(session: &Session<'_>, draft: &Draft) -> Result<Option<Self>> {
         if !draft.take_back {
             return Ok(None);
@@ -47,12 +45,11 @@ impl TakeBack {
         Ok(Some(Self { changeset: Changeset::new(changes.collect())? }))
     }
 
-    /// Reverts the files now that proposal `id` records them. If one was edited meanwhile, nothing is
-    /// reverted.
+    /// Resets the files after proposal `id` was recorded. An edit in between cancels the reset of
+    /// all files.
     ///
     /// # Errors
-    /// `file_changed`, `index_locked`, and those of the work tree and git. They name the proposal,
-    /// which stands.
+    /// `file_changed`, `index_locked`. Errors name the proposal, which remains.
     pub fn run(self, store: &Store, id: &ProposalId) -> Result<TakenBack> {
         let changes = self.changeset.changes().iter();
         let files: Vec<RepoPath> = changes.clone().map(|change| change.path.clone()).collect();
@@ -71,8 +68,8 @@ impl TakeBack {
     }
 }
 
-/// Refuses, to all but a person, to write what only a person writes: files that instruct agents and memory; and any
-/// content but what HEAD has, or what an applied proposal has written here since: a commit can be made of anything.
+/// Only people may reset instruction files and memory, or write content that neither HEAD nor an
+/// applied proposal here has: anyone can make a commit of anything.
 fn require_allowed(session: &Session<'_>, changeset: &Changeset) -> Result<()> {
     let (store, caller) = (session.store, &session.caller);
     if caller.class() == Class::Human {
@@ -114,11 +111,9 @@ fn require_allowed(session: &Session<'_>, changeset: &Changeset) -> Result<()> {
     Ok(())
 }
 
-/// The files that were reverted.
 #[derive(Clone, Debug, Default)]
 pub struct TakenBack {
-    /// All of them.
     pub files: Vec<RepoPath>,
-    /// Those of them that have something staged, which stays so.
+    /// Files that remain staged.
     pub staged: Vec<RepoPath>,
 }

@@ -1,4 +1,4 @@
-//! What is uncommitted in the work tree, as a changeset.
+//! Uncommitted changes of the work tree.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,14 +18,12 @@ use crate::git::Git;
 use crate::proposal::Entry;
 use crate::repository::{BY_GIT, Repository};
 
-/// Pathspecs, and the directory that they are relative to.
 pub(super) struct Specs<'a> {
     pub(super) base: &'a Path,
     pub(super) specs: &'a [OsString],
 }
 
-/// What is uncommitted in the files that `specs` match (all of them, without any). What lies in
-/// submodules and other repositories is theirs.
+/// Without `specs` all files. Submodules and other repositories are excluded.
 pub(super) fn uncommitted(
     session: &Session<'_>,
     specs: &Specs<'_>,
@@ -77,7 +75,7 @@ pub(super) fn uncommitted(
                 return Err(apply::unmerged(name.as_bstr()));
             }
             b'?' => match entry.get(2..).unwrap_or_default() {
-                // Another repository, as git stash leaves it alone.
+                // Another repository, which `git stash` ignores, too.
                 name if name.ends_with(b"/") => {
                     let name = name.as_bstr().to_string();
                     remarks.push(Remark::OtherRepository(name.trim_end_matches('/').to_owned()));
@@ -97,7 +95,7 @@ pub(super) fn uncommitted(
     for (name, file) in files {
         let path = RepoPath::from_tree(name)?;
         let head = file.head.map(|(mode, id)| Entry::new(id, mode));
-        // What was applied and is not committed yet is nobody's change, and stays.
+        // Applied, uncommitted content is not a new change, and stays.
         let standing = if may_stand {
             decide::written_here(store, &view, session.now, &path, head.as_ref())?
         } else {
@@ -110,9 +108,9 @@ pub(super) fn uncommitted(
             }
             (None, None) => None,
         };
-        // Where nothing is, a directory may be by now, with files of its own.
+        // A directory may be in the file's place by now.
         let after = if file.exists { reader.file(&path)? } else { None };
-        // What a sparse checkout leaves out is not deleted, and could not be taken back.
+        // Files outside a sparse checkout are not deletions, and could not be reset.
         if file.exists && file.as_staged && after.is_none() {
             remarks.push(Remark::Excluded(path));
             continue;
@@ -132,18 +130,14 @@ fn is_symlink(repository: &Repository, name: &[u8]) -> bool {
     found.is_some_and(|found| found.is_ok_and(|found| found.is_symlink()))
 }
 
-/// A file that is not in the work tree as HEAD has it.
 #[derive(Default)]
 pub(super) struct Uncommitted<'a> {
-    /// Mode and id in HEAD.
     pub(super) head: Option<(&'a str, &'a str)>,
-    /// It is in the work tree.
     pub(super) exists: bool,
-    /// Git takes the work tree to have what the index has.
+    /// git considers the file equal to the index.
     pub(super) as_staged: bool,
 }
 
-/// Git, in the directory that pathspecs are relative to.
 pub(super) fn here(repository: &Repository, base: &Path) -> Result<Git> {
     Ok(at(repository, base, repository.git()?))
 }
@@ -152,7 +146,7 @@ fn at(repository: &Repository, base: &Path, git: Git) -> Git {
     if repository.prefix(base).is_some() { git.directory(base) } else { git }
 }
 
-/// Refuses the pathspecs that match nothing that git knows or would add, as `git add` does.
+/// Refuses pathspecs without a match, as `git add` does.
 pub(super) fn refuse_unmatched(repository: &Repository, specs: &Specs<'_>) -> Result<()> {
     let born = repository.repo().head_id().is_ok();
     let Specs { base, specs } = *specs;
@@ -160,7 +154,7 @@ pub(super) fn refuse_unmatched(repository: &Repository, specs: &Specs<'_>) -> Re
         here(repository, base)?
             .args(["ls-files", "-z", "--error-unmatch", "--cached", "--others"])
             .arg("--exclude-standard")
-            // What is removed from the index still is something to propose.
+            // A file removed from the index can still be proposed.
             .args(born.then_some("--with-tree=HEAD"))
             .arg("--")
             .args(specs)

@@ -1,4 +1,4 @@
-//! What is wrong, and what can be done about it.
+//! Problems of a store.
 
 use chrono::{DateTime, Utc};
 
@@ -12,28 +12,21 @@ use crate::repository::codes::INVALID_CONFIG;
 use crate::store::{Examined, Leftover, Store, Trouble, View, idle};
 use crate::worktree::codes as apply;
 
-/// What a look at everything has found.
 pub(super) struct Look {
-    /// What is wrong.
     pub(super) problems: Vec<Problem>,
-    /// What is wrong with refs and events, others' included.
+    /// Troubles of refs and events, including other clones'.
     pub(super) troubles: Vec<Trouble>,
-    /// What stopped processes have left.
     pub(super) left: Vec<Leftover>,
 }
 
 impl Look {
-    /// Looks at `store` and `view`, as closely as is `wanted`.
-    ///
-    /// # Errors
-    /// Those of the store, where they are no finding.
     pub(super) fn at(
         store: &Store,
         view: &View<'_>,
         wanted: Wanted,
         now: DateTime<Utc>,
     ) -> Result<Self> {
-        // First, for notes of this very look are written in the place of what lies there.
+        // First: notes written by this scan would replace unsafe entries.
         let private = match store.repository().private() {
             Ok(None) => Vec::new(),
             Ok(Some(private)) => private.unsafe_entries(),
@@ -55,7 +48,6 @@ impl Look {
     }
 }
 
-/// A look that is under way.
 struct Looking<'a> {
     store: &'a Store,
     view: &'a View<'a>,
@@ -72,7 +64,6 @@ impl Looking<'_> {
         self.problems.push(Problem::new(code, message).hint(Some(hint)));
     }
 
-    /// Damaged objects of threads that can be read.
     fn objects(&mut self, found: &[Damaged]) {
         for Damaged { id, message } in found {
             let (end, given_up) = end_of(self.view, id);
@@ -83,7 +74,7 @@ impl Looking<'_> {
         }
     }
 
-    /// Threads and refs that cannot be read, tombstones to follow, and a copy of this clone.
+    /// Unreadable threads and refs, tombstones to follow, and copies of this clone.
     fn threads(&mut self, troubles: &[Trouble]) -> Result<()> {
         for trouble in troubles.iter().filter(|trouble| !is_by_others(trouble)) {
             self.add(trouble.code.clone(), trouble.message());
@@ -105,7 +96,7 @@ impl Looking<'_> {
         Ok(())
     }
 
-    /// A stamp that hides what waits from whoever goes by it: `list`, `check` and the hook of git.
+    /// A forged stamp hides pending proposals from `list`, `check` and git's hook.
     fn forged_stamp(&mut self) -> Result<()> {
         let (store, view, now) = (self.store, self.view, self.now);
         let waiting = view.count_pending(now)? + view.contested(now)?.len();
@@ -119,7 +110,6 @@ impl Looking<'_> {
         Ok(())
     }
 
-    /// What is wrong in aye's own directory in the git directory, where `found` is.
     fn private(&mut self, found: &[Error]) {
         let refused = match crate::apply::recover(self.store) {
             Ok(settled) => settled.refused,
@@ -127,7 +117,7 @@ impl Looking<'_> {
             Err(error) => vec![error],
         };
         for error in found.iter().chain(&refused) {
-            // A repair touches nothing that it does not know.
+            // Repairs do not touch unknown files.
             let is_by_hand = error.is(&PRIVATE_DIR_UNSAFE) || error.is(&apply::INDEX_LOCKED);
             match error.hint_text().filter(|_| is_by_hand) {
                 Some(hint) => self.add_hinted(error.code().id, error.message().to_owned(), hint),
@@ -136,7 +126,6 @@ impl Looking<'_> {
         }
     }
 
-    /// Settings by which git would push what is private.
     fn pushes(&mut self) {
         for found in self.store.misconfigured_remotes() {
             if remotes::is_leak(self.store, &found) {
@@ -145,7 +134,7 @@ impl Looking<'_> {
         }
     }
 
-    /// Pending refs, contents and projections; not those that lack an object which is `named`.
+    /// Skips threads whose missing object is `named` already.
     fn examined(&mut self, examined: Examined, named: &[Damaged]) {
         for (what, why) in examined.refs {
             self.add(format!("pending_ref_{what}"), why);
@@ -154,7 +143,7 @@ impl Looking<'_> {
             if named.iter().any(|damaged| damaged.id == id) {
                 continue;
             }
-            // No copy of it can be made here, so a repair would not help.
+            // Repair cannot recreate its content.
             let (end, given_up) = end_of(self.view, &id);
             let hint = format!(
                 "git fetch --refetch REMOTE, where it has what is missing; to {given_up}: {end}"
@@ -173,11 +162,10 @@ impl Looking<'_> {
         }
     }
 
-    /// Settings and policy that cannot be read.
     fn settings(&mut self) {
         let config = self.store.repository().settings().err();
         if config.is_some() {
-            // Whatever had to be read by that value failed: nothing of it is damaged.
+            // Errors caused by the invalid value are not damage.
             self.problems.retain(|problem| problem.code != INVALID_CONFIG.id);
         }
         let policy = self.store.repository().policy().err();
@@ -190,7 +178,6 @@ impl Looking<'_> {
         self.problems.extend(errors.iter().map(Problem::of));
     }
 
-    /// What stopped processes have `left`, and what keeps aye from writing.
     fn surroundings(&mut self, left: &[Leftover]) {
         for left in left {
             let path = left.path(self.store);
@@ -208,7 +195,7 @@ impl Looking<'_> {
     }
 }
 
-/// How a proposal of which something is lost is done with: the command, and what that does, in words.
+/// Command that ends a damaged proposal, and its effect in words.
 fn end_of(view: &View<'_>, id: &ProposalId) -> (String, &'static str) {
     if view.proposal(id).is_ok_and(|proposal| proposal.decision().is_none()) {
         (format!("aye reject {id} -m damaged"), "give it up")

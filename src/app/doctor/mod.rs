@@ -1,4 +1,4 @@
-//! Whether the store is sound, and what can be repaired of it.
+//! Checks and repairs a store.
 
 mod find;
 mod objects;
@@ -16,14 +16,14 @@ use crate::proposal::{Actor, ActorKind};
 use crate::store::{Store, Trouble, View};
 use crate::worktree::codes as apply;
 
-/// Something that is wrong.
+/// A problem.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Problem {
-    /// A stable code, of those that `aye help codes` lists.
+    /// A stable code, listed by `aye help codes`.
     pub code: String,
-    /// Where and what.
+    /// The place and the problem.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub hint: String,
 }
 
@@ -34,12 +34,11 @@ impl Problem {
         Self { code, message, hint }
     }
 
-    /// What `error` says, with its hint, or with that of the table.
     pub fn of(error: &Error) -> Self {
         Self::new(error.code().id, error.message()).hint(error.hint_text())
     }
 
-    /// With `hint` in the place of that of the table, if there is one.
+    /// Replaces the table's hint.
     fn hint(mut self, hint: Option<impl Into<String>>) -> Self {
         if let Some(hint) = hint {
             self.hint = hint.into();
@@ -48,45 +47,38 @@ impl Problem {
     }
 }
 
-/// What is wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Every object is read, contents included.
+    /// Reads every object, including contents.
     pub full: bool,
-    /// What can be rebuilt is, and what cannot be read is set aside.
+    /// Rebuilds derived data and sets unreadable data aside.
     pub repair: bool,
 }
 
 impl Wanted {
-    /// Whether contents are read too: what is repaired has to be known whole.
+    /// A repair needs a complete examination.
     fn reads_all(self) -> bool {
         self.full || self.repair
     }
 }
 
-/// What was found.
 #[derive(Default)]
 pub struct Findings<'s> {
-    /// What is wrong, and was not repaired.
+    /// Problems that were not repaired.
     pub problems: Vec<Problem>,
-    /// Refs that others have pushed and that are not read, and events that decide nothing. Untrusted.
+    /// Refs from others that are not read, and events without effect. Untrusted.
     pub notices: Vec<String>,
-    /// What was repaired, in words. Untrusted.
+    /// Text. Untrusted.
     pub repaired: Vec<String>,
-    /// How many proposals are pending.
     pub pending: usize,
-    /// What there is now; `None` where refs stand in the way that hold no object id.
+    /// State after repair; `None` while malformed refs are in the way.
     pub view: Option<View<'s>>,
 }
 
-/// Most times that what is due is seen to: each takes care of a hundred fetched proposals or more.
+/// Each round handles a hundred fetched proposals or more.
 const MOST_ROUNDS: usize = 10_000;
 
-/// Looks at all that `store` has, does as `actor` at the time `now` what the next writer would do, and repairs
-/// what is wrong where that is `wanted`.
-///
-/// # Errors
-/// Those of the store.
+/// Examines `store` after the work that any next writer would do, and repairs it if wanted.
 pub fn examine<'s>(
     store: &'s Store,
     actor: &Actor,
@@ -100,7 +92,7 @@ pub fn examine<'s>(
             repaired.push(store.set_ref_aside(name)?);
         }
     } else if !unreadable.is_empty() {
-        // Nothing else can be looked at before these are out of the way.
+        // Malformed refs prevent every other check.
         let problem = |name: &String| {
             Problem::new("thread_damaged", format!("{name} holds no object id"))
                 .hint(Some(table::REPAIR))
@@ -110,7 +102,7 @@ pub fn examine<'s>(
     }
     let examination = Examination { store, actor, wanted, now };
     let mut view = examination.catch_up(store.view()?)?;
-    // Nothing is read from it: whatever stands there is written anew.
+    // Projections are only written, so any content may be replaced.
     let _ = task_plan::project(store.repository(), &view, &store.repository().branch());
     let mut look = examination.look(&view)?;
     if wanted.repair && !(look.problems.is_empty() && repaired.is_empty()) {
@@ -124,7 +116,6 @@ pub fn examine<'s>(
     Ok(Findings { problems: look.problems, notices, repaired, pending, view: Some(view) })
 }
 
-/// What is under way.
 struct Examination<'a, 'w> {
     store: &'a Store,
     actor: &'w Actor,
@@ -133,7 +124,6 @@ struct Examination<'a, 'w> {
 }
 
 impl<'s> Examination<'s, '_> {
-    /// Sets aside what cannot be read, and makes again what can be derived. `look` is of `view`.
     fn repair(&self, view: &View<'_>, look: &Look, repaired: &mut Vec<String>) -> Result<View<'s>> {
         let store = self.store;
         let refused = [apply::JOURNAL_INVALID.id, apply::JOURNAL_FOREIGN.id];
@@ -143,7 +133,7 @@ impl<'s> Examination<'s, '_> {
         if !look.left.is_empty() {
             repaired.extend(store.remove_leftovers(&look.left)?);
         }
-        // Whatever is not in an unreadable part of the ledger can be found again without it.
+        // Every other part of the ledger can be derived again without it.
         for trouble in look.troubles.iter().filter(|trouble| is_own_chunk(trouble)) {
             repaired.push(store.set_thread_aside(&trouble.name)?);
         }
@@ -157,24 +147,22 @@ impl<'s> Examination<'s, '_> {
         }
         let pending = store.rebuild_projections(&store.view()?, self.now)?;
         let view = store.view()?;
-        // Whatever stands there is nobody's.
+        // Projections have no owner.
         let _ = task_plan::project(store.repository(), &view, &store.repository().branch());
         repaired.push(format!("memo, pending refs and projections rebuilt ({pending} pending)"));
         Ok(view)
     }
 
-    /// All that is wrong in `view`.
     fn look(&self, view: &View<'_>) -> Result<Look> {
         Look::at(self.store, view, self.wanted, self.now)
     }
 
-    /// Does what the next writers would do. Where nothing can be written it waits; it is no damage.
-    /// Returns what there is then.
+    /// Does the pending work of writers. An unwritable store waits, which is not damage.
     fn catch_up(&self, mut view: View<'s>) -> Result<View<'s>> {
         let (store, now) = (self.store, self.now);
         let mut left = None;
         for _ in 0..MOST_ROUNDS {
-            // What cannot be done now, under git's lock for example, is not done by asking again.
+            // Stop if a round made no progress, for example under git's lock.
             let before = left.replace(store.unfinished(&view, now));
             let is_due = store.is_unfinished(&view, now);
             if !is_due || before == left || store.write(self.actor, now, |_| Ok(())).is_err() {
@@ -186,25 +174,22 @@ impl<'s> Examination<'s, '_> {
     }
 }
 
-/// Whether it is a part of this clone's own ledger.
+/// True for a part of this clone's ledger.
 fn is_own_chunk(trouble: &Trouble) -> bool {
     let directories = crate::store::Space::ALL.map(|space| format!("{}closed/", space.directory()));
     directories.iter().any(|directory| trouble.name.starts_with(directory))
 }
 
-/// Whether only what others have pushed is left out by it, and the thread is read.
+/// True if only refs of others are skipped and the thread is readable.
 fn is_by_others(trouble: &Trouble) -> bool {
     let fetched = ["refs/aye/remotes/", "refs/aye/kept/"];
     trouble.is_skipped() || fetched.iter().any(|directory| trouble.name.starts_with(directory))
 }
 
-/// Most notices about threads that are printed: whoever may push refs chooses how many there are.
+/// Anyone with push access determines the number of notices.
 const MOST: usize = 50;
 
-/// What is not damaged, but worth knowing of the settings of `store`, and of what was set aside.
-///
-/// # Errors
-/// If the refs cannot be read.
+/// Harmless settings worth knowing, and refs set aside.
 pub fn warnings(store: &Store) -> Result<Vec<String>> {
     let settings = store.misconfigured_remotes();
     let harmless = settings.iter().filter(|found| !remotes::is_leak(store, found));

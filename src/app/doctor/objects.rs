@@ -1,4 +1,4 @@
-//! Objects that events lead to, looked up one by one: what is damaged is named before somebody needs it.
+//! Verifies every object that events reach, before a command needs it.
 
 use std::collections::HashSet;
 
@@ -9,25 +9,20 @@ use crate::error::Result;
 use crate::proposal::ProposalId;
 use crate::store::{LogEntry, View};
 
-/// An object that cannot be read.
 pub(super) struct Damaged {
-    /// The thread that leads to it first.
+    /// First thread that reaches it.
     pub(super) id: ProposalId,
-    /// Which object, of which event, and why.
     pub(super) message: String,
 }
 
-/// What is damaged or missing below the events of threads that can be read; with `is_full` contents are read and
-/// hashed, else only looked up.
-///
-/// # Errors
-/// Those of the store.
+/// Objects damaged or missing below readable threads. `is_full` reads and hashes contents;
+/// otherwise they are only looked up.
 pub(super) fn damaged(view: &View<'_>, is_full: bool) -> Result<Vec<Damaged>> {
     let repository = view.store().repository();
     let mut objects = Objects {
         repo: repository.repo(),
         is_full,
-        // A partial clone fetches what it does not have when that is needed.
+        // A partial clone fetches missing objects on demand.
         takes_missing: repository.is_partial(),
         known: HashSet::new(),
     };
@@ -53,7 +48,7 @@ struct Objects<'r> {
 }
 
 impl Objects<'_> {
-    /// What is wrong with the tree of the commit `event`, and all that is in it.
+    /// Checks the whole tree of the commit `event`.
     fn below(&mut self, event: ObjectId) -> Vec<(ObjectId, String)> {
         let Ok(tree) = self.repo.find_commit(event).and_then(|it| Ok(it.tree_id()?.detach()))
         else {
@@ -85,7 +80,7 @@ impl Objects<'_> {
         found
     }
 
-    /// The bytes of an object, held to its id; else what is wrong with it, if anything is.
+    /// Verifies the hash. The error is `None` if a missing object is legitimate.
     fn read(&self, id: ObjectId) -> std::result::Result<Vec<u8>, Option<String>> {
         let object = self.repo.find_object(id).map_err(|error| self.wrong(id, &error))?;
         match gix::objs::compute_hash(id.kind(), object.kind, &object.data) {
@@ -94,7 +89,6 @@ impl Objects<'_> {
         }
     }
 
-    /// What is wrong with a blob.
     fn blob(&self, id: ObjectId) -> Option<String> {
         if self.is_full {
             return self.read(id).err().flatten();

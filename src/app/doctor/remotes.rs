@@ -1,11 +1,10 @@
-//! What is wrong with remotes and the settings for them, in words.
+//! Warnings about remotes and their settings.
 
 use super::table::remedy;
 use crate::repository::Repository;
 use crate::store::{Misconfigured, Space, Store};
 use crate::text::shell;
 
-/// Remotes to share with that there are not.
 pub(super) fn missing(store: &Store) -> Vec<String> {
     let missing = |name: String| {
         format!(
@@ -16,7 +15,7 @@ pub(super) fn missing(store: &Store) -> Vec<String> {
     store.sync_remotes_missing().into_iter().map(missing).collect()
 }
 
-/// The keys of `repository`'s configuration whose URL of a remote holds a password or a token; without the URL.
+/// Configuration keys with a password or token in a URL; the URL is not printed.
 pub(super) fn passwords(repository: &Repository) -> Vec<String> {
     let holds = |key: &String| {
         format!(
@@ -27,7 +26,6 @@ pub(super) fn passwords(repository: &Repository) -> Vec<String> {
     repository.passwords_of_remotes().iter().map(holds).collect()
 }
 
-/// What a setting does, and the command that ends it.
 pub(super) fn setting(found: &Misconfigured) -> String {
     let Misconfigured { key, value, why } = found;
     let end = if value == "true" {
@@ -38,7 +36,7 @@ pub(super) fn setting(found: &Misconfigured) -> String {
     format!("{key} is {value}: {why}; {end}")
 }
 
-/// Whether the setting sends what is private, and something is.
+/// True if the setting pushes private refs and there are some.
 pub(super) fn is_leak(store: &Store, found: &Misconfigured) -> bool {
     let private = Space::Private.directory();
     let sends = if found.key.ends_with(".push") {

@@ -1,27 +1,21 @@
-//! What a doctor may find, as one table: a code, what it means, what to do. `aye help codes` prints it.
+//! Doctor's codes with meanings and remedies, printed by `aye help codes`.
 
-/// A kind of problem.
 pub struct Known {
-    /// The code in reports.
     pub code: &'static str,
-    /// What is wrong, in a sentence.
     pub meaning: &'static str,
-    /// What to do next; where that has ids or paths in it, a problem has a hint of its own.
+    /// Problems with ids or paths have their own hint.
     pub remedy: &'static str,
 }
 
-/// What is rebuilt or set aside.
 pub(super) const REPAIR: &str = "aye doctor --repair";
 
-/// What to do about the problem or the notice called `code`.
 pub fn remedy(code: &str) -> &'static str {
     KNOWN.iter().find(|known| known.code == code).map_or(REPAIR, |known| known.remedy)
 }
 
-/// Declares the table.
 macro_rules! known {
     ($($code:literal, $meaning:literal, $remedy:expr;)*) => {
-        /// Every kind, of problems and then of notices.
+        /// Problems, then notices.
         pub static KNOWN: &[Known] =
             &[$(Known { code: $code, meaning: $meaning, remedy: $remedy }),*];
     };

@@ -1,5 +1,5 @@
-//! `.git/aye/answers`: what was answered in reviews and is not written yet, by revision. Of two reviews at once,
-//! the one that answers last about a proposal has its answers kept.
+//! `.git/aye/answers`: unwritten review answers by revision. With two concurrent reviews, the last
+//! answer on a proposal wins.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use crate::repository::Repository;
 use crate::review::model::Answers;
 use crate::store::{ANSWERS, View};
 
-/// Answers, by the event id of their revision.
+/// By event id of the revision.
 pub type Saved = BTreeMap<String, Answers>;
 
-/// All that is saved; a file that cannot be read is as good as none.
+/// An unreadable file counts as empty.
 pub fn read(repository: &Repository) -> Saved {
     let private = repository.private().ok().flatten();
     let bytes = private.and_then(|private| private.read(ANSWERS).ok().flatten());
     bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 
-/// Saves `answers`, with their revision, in the place of what is saved about the proposal.
+/// Replaces the saved answers on the proposal.
 ///
 /// # Errors
-/// `private_dir_unsafe`, and those of the file system.
+/// `private_dir_unsafe`.
 pub fn keep(
     repository: &Repository,
     id: &ProposalId,
@@ -36,10 +36,7 @@ pub fn keep(
     })
 }
 
-/// Drops what is about a revision that is not pending any more.
-///
-/// # Errors
-/// As [`keep`].
+/// Drops answers on revisions that are no longer pending.
 pub fn prune(repository: &Repository, view: &View, now: DateTime<Utc>) -> Result<()> {
     let is_pending = |revision: &str, answers: &Answers| {
         view.proposal(&answers.proposal).is_ok_and(|proposal| {

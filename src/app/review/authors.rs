@@ -1,4 +1,4 @@
-//! Who did what to a proposal, for the header: words for what the name of the proposer leaves out.
+//! Header texts for actors other than the proposer.
 
 use chrono::{DateTime, Utc};
 
@@ -7,18 +7,15 @@ use crate::proposal::state::{CheckResult, MarkRecord};
 use crate::proposal::{ActorKind, Proposal};
 use crate::render::age;
 
-/// Who recorded the proposal, where it was proposed under another name.
 pub(super) fn recorded_by(proposal: &Proposal) -> Option<String> {
     (proposal.proposed_by != proposal.actor.name).then(|| proposal.actor.name.clone())
 }
 
-/// Who wrote the newest revision, where that is not the proposer.
 pub(super) fn revised_by(proposal: &Proposal) -> Option<String> {
     let current = proposal.current();
     (!proposal.is_own(current)).then(|| current.actor.name.clone())
 }
 
-/// What a tool has marked it as.
 pub(super) fn marked(mark: &MarkRecord) -> &'static str {
     match mark.verdict {
         Marked::Applied => "applied",
@@ -26,8 +23,7 @@ pub(super) fn marked(mark: &MarkRecord) -> &'static str {
     }
 }
 
-/// The last command that was run on it. What an agent or a build machine says of its own run is no
-/// verdict, so that only its exit status is reported.
+/// Only exit statuses are reported for agents and build machines: their own runs are not verdicts.
 pub(super) fn check(result: &CheckResult, now: DateTime<Utc>) -> String {
     let command = result.check.command.join(" ");
     let when = age::ago(result.ran_at(), now);

@@ -1,4 +1,4 @@
-//! What stands above the changes of a proposal: who, when, how it fits, what was said.
+//! The header above a proposal's changes: people, times, fit and conversation.
 
 use chrono::{DateTime, Utc};
 
@@ -15,13 +15,13 @@ use crate::repository::Repository;
 use crate::review::terminal::{Header, Related, RelatedAs, Said};
 use crate::store::{Store, View};
 
-/// What was said so far, oldest first: comments, and what earlier revisions were sent back for.
+/// Comments and answered requests, oldest first.
 pub(super) fn conversation(store: &Store, proposal: &Proposal) -> Vec<Said> {
     let places = store.places(proposal);
     let said = proposal.conversation(&places).into_iter().filter_map(|saying| {
         let body = saying.body?;
         let body = match saying.kind {
-            // One that is still open has a line of its own.
+            // An open request has its own line.
             SayingKind::Request => return None,
             SayingKind::Answered => format!("asked for changes: {body}"),
             SayingKind::Comment => body.to_owned(),
@@ -43,7 +43,6 @@ pub(super) fn conversation(store: &Store, proposal: &Proposal) -> Vec<Said> {
     said.collect()
 }
 
-/// The header, as far as the proposal itself has it.
 pub(super) fn header(
     proposal: &Proposal,
     now: DateTime<Utc>,
@@ -76,7 +75,6 @@ pub(super) fn header(
     }
 }
 
-/// The pending proposals of `found`, with who has proposed them.
 pub(super) fn named(view: &View, found: Option<&Relations>) -> Result<Vec<Related>> {
     let Some(found) = found else { return Ok(Vec::new()) };
     let below = found.stands_on.iter().take(MOST_NAMED).map(|lower| {
@@ -91,7 +89,7 @@ pub(super) fn named(view: &View, found: Option<&Relations>) -> Result<Vec<Relate
     below.chain(same).map(one).collect()
 }
 
-/// How a proposal fits the present files, `on` top of others, in a few words.
+/// `on` are the proposals below.
 pub(super) fn base(repository: &Repository, visible: &Visible, on: &[ProposalId]) -> String {
     let named: Vec<&str> = on.iter().map(ProposalId::as_str).collect();
     match &named[..] {
@@ -131,7 +129,6 @@ fn fit(repository: &Repository, visible: &Visible) -> String {
     }
 }
 
-/// Who has said what about `proposal`.
 pub(super) fn sayings(proposal: &Proposal) -> Vec<(String, String)> {
     let said = proposal.conversation(&[]).into_iter().map(|saying| {
         let body = saying.body.unwrap_or("see the comments");

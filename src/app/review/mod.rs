@@ -1,4 +1,4 @@
-//! What a review needs of the store: which proposals there are, and one of them as it is now.
+//! Data of a review: its queue, and proposals in their current state.
 
 pub mod answers;
 mod authors;
@@ -35,19 +35,18 @@ use crate::store::{Filter, Store, Summary, View};
 pub struct Desk<'s> {
     store: &'s Store,
     reviewer: Actor,
-    /// What was pending when the review began, with its place in it; `None` for what was sent back.
+    /// Proposals pending at the start, with their numbers; `None` for requested changes.
     numbers: BTreeMap<ProposalId, Option<usize>>,
-    /// Who had said what about each proposal when it was last looked at.
+    /// Author and text of sayings already seen.
     heard: BTreeMap<ProposalId, Vec<(String, String)>>,
-    /// The marks of what is pending, as long as refs and HEAD have not moved.
+    /// Valid while refs and HEAD stay.
     looked: Looked,
 }
 
-/// What was found out about all that is pending, and at which refs and which HEAD.
 struct Looked {
     state: (String, Option<Target>),
     marks: Rc<Marks>,
-    /// What they are of, in order; `None` once it was listed: files are compared again for the next list.
+    /// In order. `None` once listed: the next list compares files again.
     all: Option<Vec<Summary>>,
 }
 
@@ -62,7 +61,6 @@ impl Looked {
 }
 
 impl<'s> Desk<'s> {
-    /// A review of what `view` has found, by `reviewer`.
     pub fn new(store: &'s Store, view: &View, reviewer: Actor, found: Found) -> Self {
         let Found { tickets, marks, all, .. } = found;
         let mut numbers: BTreeMap<ProposalId, Option<usize>> =
@@ -74,15 +72,12 @@ impl<'s> Desk<'s> {
         Self { store, reviewer, numbers, heard: BTreeMap::new(), looked }
     }
 
-    /// The place of a proposal in the review, from 1.
+    /// From 1.
     pub fn number(&self, id: &ProposalId) -> Option<usize> {
         self.numbers.get(id).copied().flatten()
     }
 
-    /// What is pending now of the proposals of this review, in order, with its marks.
-    ///
-    /// # Errors
-    /// If the store or the work tree cannot be read.
+    /// Pending proposals of this review, in order.
     pub fn pending(&mut self, now: DateTime<Utc>) -> Result<(Vec<Summary>, Rc<Marks>)> {
         let view = self.store.view()?;
         let all = match self
@@ -103,10 +98,7 @@ impl<'s> Desk<'s> {
         Ok((all, Rc::clone(&self.looked.marks)))
     }
 
-    /// The proposal as it is now; `known` and `not_taken` as for `Host::load`.
-    ///
-    /// # Errors
-    /// If the store or the work tree cannot be read.
+    /// `known` and `not_taken` as for `Host::load`.
     pub fn load(
         &mut self,
         id: &ProposalId,
@@ -157,7 +149,7 @@ impl<'s> Desk<'s> {
         let current = proposal.current();
         let proposed =
             if is_planned { Some(self.store.changeset(current)?.into_changes()) } else { None };
-        // What is there already is planned too, and shown as it was proposed.
+        // A plan that changes nothing is shown as proposed.
         let proposed = proposed.filter(|proposed| !same(proposed, &changes));
         let answers = answers::read(self.store.repository()).remove(&current.event);
         let seen = known.or_else(|| last_seen(&proposal, &self.reviewer));
@@ -176,7 +168,7 @@ impl<'s> Desk<'s> {
             proposed,
             unfit,
             header,
-            // What was sent back is asked again.
+            // After requested changes every hunk is asked again.
             answers: answers.filter(|_| proposal.changes_requested.is_none()),
             seen: seen.and_then(|revision| self.changes(&proposal, revision)),
             memory: !is_code,
@@ -185,10 +177,7 @@ impl<'s> Desk<'s> {
         })))
     }
 
-    /// `None` while the proposal is pending at `revision`, else what happened, in a word.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
+    /// `None` while pending at `revision`, otherwise the change in a word.
     pub fn changed(
         &self,
         id: &ProposalId,
@@ -203,18 +192,15 @@ impl<'s> Desk<'s> {
         })
     }
 
-    /// Who has said what about the proposal since it was loaded or this was asked.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
+    /// Sayings since the last call or load.
     pub fn heard(&mut self, id: &ProposalId) -> Result<Vec<(String, String)>> {
         let said = sayings(&self.store.view()?.proposal(id)?);
         let before = self.heard.insert(id.clone(), said.clone()).unwrap_or_default();
-        // Not those at the end: what is fetched may be older than what was seen.
+        // Fetched sayings may be older than known ones, so compare all.
         Ok(said.into_iter().filter(|saying| !before.contains(saying)).collect())
     }
 
-    /// The changes of another revision than the present one, if they are here.
+    /// `None` for the current revision, or if unavailable.
     fn changes(&self, proposal: &Proposal, revision: &str) -> Option<Vec<FileChange>> {
         let revision = proposal.revision(revision)?;
         let is_other = revision.event != proposal.current().event;
@@ -222,8 +208,8 @@ impl<'s> Desk<'s> {
         Some(changes.ok()?.into_changes())
     }
 
-    /// What `proposal` comes to once those are applied that it stands on, with these. `None` unless all of them
-    /// can be taken in this session, and it fits then.
+    /// Result of `proposal` on top of the proposals below it. `None` unless all of them can be
+    /// applied in this session and it fits then.
     fn on_lower(
         &self,
         view: &View,
@@ -252,7 +238,6 @@ impl<'s> Desk<'s> {
         Ok(visible.refusal.is_none().then_some((on, visible)))
     }
 
-    /// What all that is pending has to do with each other.
     fn related(&mut self, view: &View, now: DateTime<Utc>) -> Result<Rc<Marks>> {
         if !self.looked.is_of_now(self.store.repository(), view) {
             let related = relations::relations(self.store, view, now)?;
@@ -263,14 +248,13 @@ impl<'s> Desk<'s> {
     }
 }
 
-/// The last revision about which `reviewer` has said something; none where that is the present one.
+/// Last revision that `reviewer` commented on, unless current.
 fn last_seen<'p>(proposal: &'p Proposal, reviewer: &Actor) -> Option<&'p str> {
     let said = proposal.conversation(&[]);
     let number = said.iter().rfind(|saying| saying.by == reviewer)?.earlier?;
     Some(&proposal.revisions.get(number.checked_sub(1)?)?.event)
 }
 
-/// True where both lead from the same contents to the same contents.
 fn same(one: &[FileChange], other: &[FileChange]) -> bool {
     one.len() == other.len()
         && one.iter().zip(other).all(|(one, other)| {

@@ -1,5 +1,5 @@
-//! What the decisions of a session would write, planned one on top of the other, and kept from the
-//! last screen until it is written.
+//! Planned writes of a review's decisions, each on top of the previous, kept from the last screen
+//! to the write.
 
 use std::collections::BTreeMap;
 
@@ -16,25 +16,23 @@ use crate::review::model::Verdict;
 use crate::review::terminal::{Order, Outlook};
 use crate::store::{Store, View};
 
-/// What one decision would write, as it was shown.
+/// One decision's write, as shown.
 pub struct Planned {
-    /// The plan.
     pub shown: Shown,
-    /// What was taken of the proposal; `None` for all of it.
+    /// `None` for the whole proposal.
     pub part: Option<Part>,
-    /// What a commit has of it already.
+    /// Part that a commit has already.
     pub made: Option<Made>,
 }
 
-/// The plans of a session's decisions.
 #[derive(Default)]
 pub struct Plans(BTreeMap<ProposalId, Planned>);
 
 impl Plans {
-    /// Plans `orders` in their order and keeps the plans that fit. `None` for what writes no file.
+    /// Plans `orders` in sequence and keeps plans that fit. `None` for orders that write no file.
     ///
     /// # Errors
-    /// Those of the store; what concerns one order alone is in its answer.
+    /// Errors of the store; errors of one order are in its outcome.
     pub fn make(
         &mut self,
         store: &Store,
@@ -53,7 +51,7 @@ impl Plans {
                     continue;
                 }
             };
-            // Without a work tree, rejections are written all the same.
+            // Rejections need no work tree.
             let opened = match ahead.take() {
                 Some(ahead) => Ok(ahead),
                 None => Ahead::new(store.repository()),
@@ -84,7 +82,7 @@ impl Plans {
         Ok(outlooks)
     }
 
-    /// `error`, a conflict of `order`, with the one of `before` that has changed the file, if one has.
+    /// Names the earlier order that changes the conflicting file.
     fn name_lower(&self, error: Error, order: &Order, before: &[Order]) -> Error {
         let path = error.details().iter().find(|(key, _)| *key == "path");
         let path = path.and_then(|(_, path)| path.as_str());
@@ -106,8 +104,7 @@ impl Plans {
         )
     }
 
-    /// `error`, a conflict of `order`, with the proposal that it stands on by `related`, where that is not
-    /// applied with it.
+    /// Names the required proposal below that is not applied as well.
     fn name_missing(&self, error: Error, order: &Order, related: Option<&Relations>) -> Error {
         let is_taken = |lower: &Lower| self.0.contains_key(&lower.id);
         let needed = related.map_or_else(Vec::new, |related| related.needed(is_taken));
@@ -119,18 +116,16 @@ impl Plans {
         ))
     }
 
-    /// The plans of `orders`, in their order.
     pub fn of(&self, orders: &[&Order]) -> Vec<&Shown> {
         orders.iter().filter_map(|order| Some(&self.0.get(&order.id)?.shown)).collect()
     }
 
-    /// The files that the plan of `id` writes.
     pub fn paths(&self, id: &ProposalId) -> Vec<RepoPath> {
         let planned = self.0.get(id).into_iter();
         planned.flat_map(|it| it.shown.plan.writes().map(|file| file.path.clone())).collect()
     }
 
-    /// The plan of `id`, which is used once.
+    /// A plan is used once.
     pub fn take(&mut self, id: &ProposalId) -> Option<Planned> {
         self.0.remove(id)
     }
@@ -164,10 +159,10 @@ fn plan(
     }
 }
 
-/// The proposal of `order`, if it still is as it was looked at.
+/// Refuses a proposal that changed since it was shown.
 ///
 /// # Errors
-/// `not_pending`, `revised_meanwhile`; those of the store.
+/// `not_pending`, `revised_meanwhile`.
 pub fn looked_at(view: &View, order: &Order, now: DateTime<Utc>) -> Result<Proposal> {
     let proposal = view.proposal(&order.id)?;
     proposal.require_pending(now)?;

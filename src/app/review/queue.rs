@@ -1,4 +1,4 @@
-//! What there is to review, in order, and what comes in meanwhile.
+//! The review queue, and its arrivals.
 
 use std::collections::HashMap;
 
@@ -12,32 +12,26 @@ use crate::proposal::ProposalId;
 use crate::review::model::Ticket;
 use crate::store::{Filter, Store, Summary, View};
 
-/// What there is to review.
 pub struct Found {
-    /// The proposals, in the order of review.
+    /// In order of review.
     pub tickets: Vec<Ticket>,
-    /// Those and, where none was named, the ones that were sent back.
+    /// Tickets and, without named ids, proposals with requested changes.
     pub all: Vec<Summary>,
-    /// What lists mark them with.
     pub marks: Marks,
-    /// All that was pending, named or not.
+    /// All pending proposals, named or not.
     pub known: Known,
 }
 
-/// What came in while somebody was reviewing.
 #[derive(Debug, Default)]
 pub struct Arrived {
-    /// New proposals.
     pub new: Vec<Summary>,
-    /// Revised ones.
     pub revised: Vec<Summary>,
 }
 
-/// Finds the proposals that `ids` name, of those that match `filter`; without ids all that were not sent back,
-/// for those wait for their agents, and their next revisions are in the queue again.
+/// Without `ids` all proposals except requested changes: those return with their next revision.
 ///
 /// # Errors
-/// `proposal_not_found` and its kin, `not_pending` for an id; those of the store.
+/// `proposal_not_found` etc., `not_pending` for an id.
 pub fn found(
     store: &Store,
     view: &View,
@@ -74,7 +68,7 @@ fn ticket(summary: &Summary, marks: &Marks) -> Ticket {
                 u64::try_from(counts.added + counts.removed).unwrap_or(u64::MAX)
             }
             Lines::NotByLines => u64::MAX,
-            // Not here yet, and at least that many.
+            // Not fetched yet; at least one line a file.
             Lines::NotHere => u64::try_from(summary.files).unwrap_or(u64::MAX),
         },
         marks: marks.of_proposal(&summary.id).to_vec(),
@@ -82,13 +76,10 @@ fn ticket(summary: &Summary, marks: &Marks) -> Ticket {
     }
 }
 
-/// The pending proposals, with the event id of the current revision of each.
+/// Event ids of current revisions.
 pub type Known = HashMap<ProposalId, String>;
 
-/// What others than `reviewer` have proposed or revised since the pending proposals were `known`.
-///
-/// # Errors
-/// Those of the store.
+/// Proposals and revisions by people other than `reviewer` since `known`.
 pub fn arrived(
     store: &Store,
     now: DateTime<Utc>,
@@ -98,7 +89,7 @@ pub fn arrived(
 ) -> Result<Arrived> {
     filter.limit = None;
     let mut arrived = Arrived::default();
-    // What is left of a proposal that was taken in part is the reviewer's own doing.
+    // The rest of a partial apply is the reviewer's own.
     let pending = store.view()?.proposals(&filter, now)?.into_iter();
     for summary in pending.filter(|summary| summary.author != reviewer) {
         match known.get(&summary.id) {

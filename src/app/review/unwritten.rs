@@ -1,4 +1,4 @@
-//! Decisions that could not be written, and what that means for those shown on top of them.
+//! Decisions that failed to write, and their effect on decisions shown on top.
 
 use crate::changeset::{RepoPath, codes as changeset_codes};
 use crate::decide::Seen;
@@ -6,19 +6,17 @@ use crate::error::Error;
 use crate::proposal::{ProposalId, codes};
 use crate::store::Store;
 
-/// What was not written of one answer, in order, with the files that it would have written.
+/// With the files that they would have written.
 #[derive(Default)]
 pub struct Unwritten(Vec<(ProposalId, Vec<RepoPath>)>);
 
 impl Unwritten {
-    /// `id` was not written.
     pub fn note(&mut self, id: &ProposalId, paths: Vec<RepoPath>) {
         self.0.push((id.clone(), paths));
     }
 
-    /// Why what writes `paths` is not as it was shown, by `error`: each was shown on top of those before
-    /// it, so that a file without one of them is another than the one on the screen though nobody has
-    /// changed it.
+    /// Explains `error` by an earlier failed write: the shown file assumed that write, so it now
+    /// differs although nobody changed it.
     pub fn explain(
         &self,
         store: &Store,
