@@ -1,9 +1,8 @@
 //! GitHub Actions workflow commands: `::warning file=…,line=…,title=…::message`.
 //!
-//! Format and escaping are those of the runner (`actions/runner`, `ActionCommand.TryParseV2`;
-//! `actions/toolkit`, `core/src/command.ts`): in the message `%`, CR and LF, in properties also
-//! `:` and `,` are written as `%25` and so on. Text is made terminal-safe first, because the log
-//! viewer interprets escape sequences.
+//! The runner defines format and escaping (`actions/runner`, `ActionCommand.TryParseV2`;
+//! `actions/toolkit`, `core/src/command.ts`). Text is made terminal-safe first: the log viewer
+//! interprets escape sequences.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! The document of JSON: stable names, additive only.
+//! The JSON document: names are stable, fields are only ever added.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::changeset::bytes;
 use crate::error::{Error, Result};
 use crate::text::escape;
 
-/// What a report prints as JSON. `schema` is `aye/<command>@1`.
+/// A report as JSON. `schema` is `aye/<command>@1`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Document<'a> {
     /// Name and version of this shape.
@@ -41,7 +41,7 @@ pub struct Item<'a> {
     pub level: Level,
     /// One sentence.
     pub message: &'a str,
-    /// What to do about it.
+    /// Remedy.
     pub hint: Option<&'a str>,
     /// The file, relative to the repository's top; `{"base64": …}` where it is not UTF-8.
     pub file_path: Option<bytes::Text<'a>>,
@@ -53,7 +53,7 @@ pub struct Item<'a> {
     pub start_column: Option<u32>,
     /// The column after the last.
     pub end_column: Option<u32>,
-    /// The proposal it is about.
+    /// The proposal that the finding is about.
     pub proposal_id: Option<&'a str>,
     /// Stable text that identifies the finding in later runs.
     pub fingerprint: Option<&'a str>,

@@ -1,8 +1,7 @@
-//! SARIF 2.1.0 (OASIS): one run, its rules, its results.
+//! SARIF 2.1.0 (OASIS).
 //!
-//! Paths are percent-encoded URI references against `%SRCROOT%`, the base that code-scanning
-//! services resolve to the repository's top. Every result has a location with a line: GitHub refuses
-//! the whole file for one that has none.
+//! Paths are percent-encoded and relative to `%SRCROOT%`, which services resolve to the
+//! repository's top. Every result has a line: GitHub refuses the whole file otherwise.
 
 use std::fmt::Write as _;
 
@@ -15,7 +14,7 @@ use crate::text::escape;
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// Where is shown what is about no file.
+/// Location of findings without a file.
 const POLICY: &[u8] = b".agent-memory/policy.toml";
 
 pub(super) fn render(report: &Report) -> Result<String> {
@@ -41,7 +40,6 @@ pub(super) fn render(report: &Report) -> Result<String> {
     Ok(escape::json(&text).into_owned() + "\n")
 }
 
-/// The declared rules, and bare ones for findings whose rule was not declared.
 fn catalogue(report: &Report) -> Vec<Rule> {
     let mut rules: Vec<Rule> = Vec::with_capacity(report.rules.len());
     let mut seen = std::collections::HashSet::new();
@@ -96,8 +94,8 @@ fn result(finding: &Finding, rules: &[Rule]) -> Value {
     value
 }
 
-/// Where it is; of what is in no file, the first line of the one that it is shown beside, or else of the policy:
-/// what is wrong with settings, threads and decisions is wrong with what that stands for.
+/// Findings without a file point at the first line of `beside`, or else of the policy file, which
+/// stands for settings, threads and decisions.
 fn location(finding: &Finding) -> Value {
     let beside = finding.beside.as_ref().map(|path| path.as_slice());
     let path = finding.path_bytes().map(|path| path.as_ref()).or(beside);
@@ -120,18 +118,18 @@ fn fingerprint(finding: &Finding) -> String {
     if let Some(text) = &finding.fingerprint {
         return text.to_string();
     }
-    // A message may count days; the finding is still the same one.
+    // A message may count days and would change the fingerprint.
     let subject = finding.proposal_id.as_deref().unwrap_or(&finding.message);
     let path = finding.path_bytes().map(|path| uri(path)).unwrap_or_default();
     format!("{}:{subject}:{path}", finding.rule)
 }
 
-/// SARIF wants text where it wants text.
+/// SARIF forbids empty texts here.
 fn nonempty(text: &str) -> &str {
     if text.is_empty() { "-" } else { text }
 }
 
-/// Percent-encodes everything but RFC 3986 unreserved characters and `/`.
+/// Keeps RFC 3986 unreserved characters and `/`.
 fn uri(path: &[u8]) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path {

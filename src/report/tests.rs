@@ -73,7 +73,6 @@ fn sorting_puts_the_worst_first_then_goes_by_place() {
     assert_eq!(order, ["c", "z", "b", "a"]);
 }
 
-/// The schema derived from the printed types.
 static DOCUMENT: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
     let schema = serde_json::to_value(schemars::schema_for!(Document)).unwrap();
     jsonschema::validator_for(&schema).unwrap()
@@ -96,13 +95,11 @@ fn json_fits_its_schema() {
     assert_eq!(json["findings"][0]["start_line"], 3);
     assert_eq!(json["findings"][1]["file_path"], serde_json::json!({"base64": "eP8="}));
     assert_eq!(json["findings"][2]["file_path"], Value::Null);
-    // The schema does refuse something.
     let mut wrong = json;
     wrong["findings"][0]["level"] = "fatal".into();
     assert!(!DOCUMENT.is_valid(&wrong));
 }
 
-/// The published schema, see the comment inside it.
 static SARIF: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
     let text = include_str!("../../tests/data/sarif-schema-2.1.0.json");
     jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
@@ -122,7 +119,7 @@ fn sarif_fits_the_published_schema() {
     assert_eq!(run["tool"]["driver"]["rules"][0]["id"], "pending");
     assert_eq!(run["tool"]["driver"]["rules"][1]["id"], "odd");
     assert_eq!(run["results"][1]["ruleIndex"], 1);
-    // By JSON's own escapes alone.
+    // Only JSON escapes.
     assert_eq!(run["results"][1]["message"]["text"], "bad\u{1b}[31m\r\n::error::forged");
     let place = &run["results"][0]["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "src/a%20b%2Cc%3Ad.rs");
@@ -130,7 +127,7 @@ fn sarif_fits_the_published_schema() {
         place["region"],
         serde_json::json!({"startLine": 3, "endLine": 3, "startColumn": 2, "endColumn": 5})
     );
-    // In a file without a line, and in none: GitHub wants both of every result.
+    // GitHub wants a file and a line of every result.
     let place = |index: usize| &run["results"][index]["locations"][0]["physicalLocation"];
     assert_eq!(place(1)["region"], serde_json::json!({"startLine": 1}));
     assert_eq!(place(2)["region"], serde_json::json!({"startLine": 1}));
@@ -141,13 +138,11 @@ fn sarif_fits_the_published_schema() {
     let place = &beside["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "b%20c");
     check_sarif(&render(&Report::new("check"), ReportFormat::Sarif));
-    // The schema does refuse something.
     let mut wrong = value;
     wrong["runs"][0]["results"][0]["level"] = "fatal".into();
     assert!(!SARIF.is_valid(&wrong));
 }
 
-/// One workflow command as the runner reads a log line (`ActionCommand.TryParseV2`).
 #[derive(Debug, PartialEq)]
 struct Workflow {
     command: String,
@@ -197,15 +192,12 @@ fn github_annotations_read_back_as_the_runner_reads_them() {
                 .into(),
         }
     );
-    // A line break in untrusted text does not start a command of its own.
     assert_eq!(read.len(), 3);
     assert_eq!(read[1].data, "bad\\x1b[31m\\r\\n::error::forged");
     assert_eq!(read[2].command, "notice");
 }
 
 proptest! {
-    /// Whatever a finding holds, each form stays well-formed, keeps to its schema, and lets no
-    /// control character through.
     #[test]
     fn no_content_breaks_a_form(
         message in any::<String>(),

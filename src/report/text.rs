@@ -1,4 +1,4 @@
-//! The form for people: `warning[rule]: path:line: message`, the remedy below, a count at the end.
+//! The form for people.
 
 use std::fmt::Write as _;
 
