@@ -1,4 +1,4 @@
-//! What git says has changed: the index against HEAD, each commit of a range against its parents.
+//! Changes between HEAD and the index, and between commits and their parents.
 
 use std::collections::HashSet;
 
@@ -9,13 +9,9 @@ use gix::object::tree::diff::ChangeDetached as Change;
 use super::{Content, SIZE_LIMIT, Text, codes};
 use crate::error::{Error, Result};
 
-/// Most bytes of deleted files that added ones are compared with.
+/// Bytes of deleted files that added files are compared with.
 const MOVED_LIMIT: usize = 4 * 1024 * 1024;
 
-/// Hands each file of the index that differs from HEAD to `each`.
-///
-/// # Errors
-/// `git_read_failed`; whatever `each` returns.
 pub fn staged(repo: &gix::Repository, mut each: impl FnMut(Text) -> Result<()>) -> Result<()> {
     let index = repo.index_or_empty().map_err(|e| unreadable("the index", &e))?;
     let head = repo.head_tree_id_or_empty().map_err(|e| unreadable("HEAD", &e))?;
@@ -24,14 +20,11 @@ pub fn staged(repo: &gix::Repository, mut each: impl FnMut(Text) -> Result<()>) 
     each_change(repo, changes, None, &mut each)
 }
 
-/// Hands each file of each commit of `range` to `each`, oldest commit first.
-///
-/// `A..B` means the commits of B that A does not have; `A...B` those since their merge base; a
-/// single revision means its whole history. A file counts against all parents of its commit: what
-/// a merge took from either side is not new.
+/// Oldest commit first. `A..B` means the commits of B that A lacks; `A...B` those since their merge
+/// base; a single revision its whole history. A merge's lines are new only if no parent has them.
 ///
 /// # Errors
-/// `invalid_range`, `git_read_failed`; whatever `each` returns.
+/// `invalid_range`, `git_read_failed`; errors of `each`.
 pub fn range(
     repo: &gix::Repository,
     range: &str,
@@ -54,16 +47,12 @@ pub fn range(
     Ok(())
 }
 
-/// The base of a range: what its allow-list is read from.
-///
-/// # Errors
-/// `invalid_range`.
+/// Commit whose allow-list applies to the range.
 pub fn base(repo: &gix::Repository, range: &str) -> Result<ObjectId> {
     let (hidden, tip) = ends(repo, range)?;
     Ok(hidden.first().copied().unwrap_or(tip))
 }
 
-/// The content of `path` in the tree of `commit`, if it is a file there.
 pub fn file_at(repo: &gix::Repository, commit: ObjectId, path: &str) -> Option<Vec<u8>> {
     let tree = repo.find_object(commit).ok()?.peel_to_tree().ok()?;
     let entry = tree.lookup_entry_by_path(path).ok()??;
@@ -99,22 +88,20 @@ fn ends(repo: &gix::Repository, range: &str) -> Result<(Vec<ObjectId>, ObjectId)
     }
 }
 
-/// One file that differs.
 struct Changed {
     path: BString,
-    /// Content before, one for each parent that has the file.
+    /// One for each parent that has the file.
     before: Vec<ObjectId>,
     after: ObjectId,
 }
 
-/// The files that differ, and those that are gone.
 #[derive(Default)]
 struct Changes {
     changed: Vec<Changed>,
     removed: Vec<ObjectId>,
 }
 
-/// Two indexes, entry by entry; both are sorted by path.
+/// Both indexes are sorted by path.
 fn compare(old: &gix::index::State, new: &gix::index::State) -> Changes {
     let is_file = |e: &&gix::index::Entry| e.mode.contains(gix::index::entry::Mode::FILE);
     let mut before = old.entries().iter().filter(is_file).peekable();
@@ -142,7 +129,7 @@ fn commit(
 ) -> Result<()> {
     let commit = repo.find_commit(id).map_err(|e| unreadable("a commit", &e))?;
     let tree = commit.tree().map_err(|e| unreadable("a tree", &e))?;
-    // A parent beyond the end of a shallow history counts as empty.
+    // A parent beyond a shallow boundary counts as empty.
     let parents: Vec<gix::Tree<'_>> = commit
         .parent_ids()
         .filter_map(|parent| repo.find_commit(parent.detach()).ok()?.tree().ok())
@@ -193,7 +180,6 @@ fn between(
     Ok(changes)
 }
 
-/// Takes a further parent into account: what it has at the same path is not new either.
 fn against(parent: &gix::Tree<'_>, changes: &mut Changes) {
     changes.changed.retain_mut(|changed| {
         let path = changed.path.to_path_lossy().into_owned();
@@ -218,7 +204,7 @@ fn each_change(
     let removed: HashSet<ObjectId> = changes.removed.iter().copied().collect();
     let mut moved: Option<Vec<u8>> = None;
     for changed in changes.changed {
-        // Renamed as it was.
+        // A pure rename adds no lines.
         if changed.before.is_empty() && removed.contains(&changed.after) {
             continue;
         }
@@ -228,7 +214,7 @@ fn each_change(
             join(&mut before, &blob(repo, *id)?);
         }
         if changed.before.is_empty() && !removed.is_empty() {
-            // Perhaps renamed and edited: lines of files that went away are not new.
+            // Possibly a rename with edits: lines of deleted files are not new.
             let lines = match moved.take() {
                 Some(lines) => lines,
                 None => all(repo, &changes.removed)?,

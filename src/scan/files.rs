@@ -1,4 +1,4 @@
-//! Files and directories of the work tree, and standard input.
+//! Files of the work tree, and standard input.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,15 +11,14 @@ use walkdir::{DirEntry, WalkDir};
 use super::{Content, SIZE_LIMIT, Text, codes};
 use crate::error::{Error, Result};
 
-/// Hands each file of `paths` to `each`: a named file whatever it is, a directory's files unless git
-/// ignores them and not the directory itself (tracked files are never ignored). Symlinks inside directories are
-/// not followed, other repositories inside them not entered.
+/// Named files and directories are read even if git ignores them; inside directories, untracked
+/// ignored files are skipped. Symlinks inside directories are not followed, nested repositories not
+/// entered.
 ///
-/// Relative paths start at `directory`. `repo` gives the ignore rules; without it nothing is
-/// ignored but `.git`.
+/// Relative paths start at `directory`. Without `repo` only `.git` is ignored.
 ///
 /// # Errors
-/// `path_not_found`, `io_error`, `git_read_failed`; whatever `each` returns.
+/// `path_not_found`, `io_error`, `git_read_failed`; errors of `each`.
 pub fn paths(
     repo: Option<&gix::Repository>,
     directory: &Path,
@@ -49,7 +48,7 @@ pub fn paths(
             }
             continue;
         }
-        // One that is ignored itself, and is named, is meant: what is built, before it is published.
+        // An ignored directory that is named is meant: build output before publishing.
         let rules = ignore.as_ref().filter(|ignore| !ignore.excludes(&full, true));
         for file in below(&full, rules)? {
             if seen.insert(file.clone())
@@ -62,10 +61,7 @@ pub fn paths(
     Ok(())
 }
 
-/// All of `input` as one text named `-`.
-///
-/// # Errors
-/// `io_error`.
+/// The text's path is `-`.
 pub fn stdin(mut input: impl Read) -> Result<Text> {
     let mut bytes = Vec::new();
     input
@@ -81,7 +77,7 @@ pub fn stdin(mut input: impl Read) -> Result<Text> {
     Ok(Text { path: "-".into(), commit: None, before: None, after })
 }
 
-/// The content of one file; `None` for what is not a regular file or has gone meanwhile.
+/// `None` if the file is not regular or is gone.
 fn read(file: &Path, base: &Path) -> Result<Option<Text>> {
     let failed = |error: std::io::Error| Error::io(format_args!("read {}", file.display()), &error);
     let kind = match fs::symlink_metadata(file) {
@@ -104,7 +100,6 @@ fn read(file: &Path, base: &Path) -> Result<Option<Text>> {
     Ok(Some(Text { path: BString::from(path), commit: None, before: None, after }))
 }
 
-/// The files below `directory`, in order.
 fn below(directory: &Path, ignore: Option<&Ignore<'_>>) -> Result<BTreeSet<PathBuf>> {
     let mut files = BTreeSet::new();
     let wanted = |entry: &DirEntry| {
@@ -112,7 +107,6 @@ fn below(directory: &Path, ignore: Option<&Ignore<'_>>) -> Result<BTreeSet<PathB
             return true;
         }
         let is_directory = entry.file_type().is_dir();
-        // `.git` itself, and directories with one of their own: other repositories.
         if entry.file_name() == ".git" || is_directory && entry.path().join(".git").exists() {
             return false;
         }
@@ -128,21 +122,20 @@ fn below(directory: &Path, ignore: Option<&Ignore<'_>>) -> Result<BTreeSet<PathB
                 let shown = error.path().unwrap_or(directory).display().to_string();
                 let error =
                     error.into_io_error().unwrap_or_else(|| std::io::Error::other("a loop"));
-                // What went away while walking is not there to be scanned.
+                // Deleted during the walk.
                 if error.kind() != std::io::ErrorKind::NotFound {
                     return Err(Error::io(format_args!("read {shown}"), &error));
                 }
             }
         }
     }
-    // Tracked files count even where an ignore rule matches them.
+    // Tracked files count even if ignored.
     if let Some(ignore) = ignore {
         files.extend(ignore.tracked().filter(|file| file.starts_with(directory)));
     }
     Ok(files)
 }
 
-/// git's ignore rules and its list of tracked files.
 struct Ignore<'repo> {
     top: PathBuf,
     stack: std::cell::RefCell<gix::AttributeStack<'repo>>,

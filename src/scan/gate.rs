@@ -1,4 +1,4 @@
-//! Code proposals: what their added and changed lines bring.
+//! Findings in lines that code proposals add or change.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,10 @@ use crate::secrets::{Finding, Options, Scanner, codes};
 /// Something in a proposal that a reviewer should see. Never holds the secret itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Warning {
-    /// What it is: `github_token`, `bidi_control`, …
+    /// Kind of the warning: `github_token`, `bidi_control`, …
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// The file; or what else it is in: `description`, `comment`, `name of a new file`.
+    /// The file, or the other text that holds it: `description`, `comment`, `name of a new file`.
     pub file_path: String,
     /// Line in the proposed content, from 1.
     pub line: usize,
@@ -28,7 +28,7 @@ pub struct Warning {
     pub column: usize,
     /// In words.
     pub message: String,
-    /// What to put into the allow-list if it is a false alarm; absent for unsafe text.
+    /// Allow-list entry if it is a false alarm; absent for unsafe text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
 }
@@ -40,12 +40,12 @@ impl Warning {
     }
 }
 
-/// What a code proposal of `changeset` should be warned of, as `aye.scan` asks, in what is `said` of it too
-/// (what it is and its text), and of its [`files`]; and, where it `is_private`, that it is so because of a file that
-/// git ignores.
+/// Warnings of [`lines`] and [`files`], and an ignored path that makes the proposal private. `said`
+/// pairs further texts with their names.
 ///
 /// # Errors
-/// `secret_detected` where `aye.scan` is `block`, with all findings in its details; `invalid_config`; `allowlist_parse_error`.
+/// `secret_detected` if `aye.scan` is `block`, with all findings in its details; `invalid_config`;
+/// `allowlist_parse_error`.
 pub fn proposal(
     repository: &Repository,
     changeset: &Changeset,
@@ -66,15 +66,13 @@ pub fn proposal(
     Ok(warnings)
 }
 
-/// A warning about the file at `path` as a whole.
 fn of_file(kind: &'static str, path: &RepoPath, message: String) -> Warning {
     let file_path = path.display().to_string();
     Warning { kind, file_path, line: 1, column: 1, message, fingerprint: None }
 }
 
-/// What the files of a code proposal come to, whatever `aye.scan` is: names that collide, and memory files
-/// that do not hold to their rules; see [`crate::memory::outside`]. Without what a scan finds, of which
-/// `is_told` says that it is known, by file and line.
+/// Name collisions and violations of memory rules (`memory::outside`), whatever `aye.scan` is.
+/// Violations at a line for which `is_told` is true are dropped.
 pub fn files(
     repository: &Repository,
     changeset: &Changeset,
@@ -106,11 +104,7 @@ pub fn files(
     warnings
 }
 
-/// What the lines that `changeset` adds, the names of its new files, and what is `said` of it should be warned
-/// of, as `aye.scan` asks.
-///
-/// # Errors
-/// As [`proposal`].
+/// Warnings about added lines, names of new files and `said`, as `aye.scan` asks.
 pub fn lines(
     repository: &Repository,
     changeset: &Changeset,
@@ -123,7 +117,7 @@ pub fn lines(
     let mut found = secrets(changeset);
     let mut names = String::new();
     for change in changeset.changes().iter().filter(|change| change.before.is_none()) {
-        // What is a token in a name must not pass for a piece of base64 between slashes.
+        // Slashes would make a token in a name look like base64.
         names += &change.path.display().to_string().replace('/', " ");
         names.push('\n');
     }
@@ -132,7 +126,7 @@ pub fn lines(
         found.extend(scan.into_iter().map(|finding| warning((*what).to_owned(), finding)));
     }
     if !found.is_empty() {
-        // Read only now: most proposals have nothing to allow.
+        // Read late: most proposals have nothing to allow.
         let allowed = known(repository)?;
         found.retain(|warning| !warning.fingerprint.as_ref().is_some_and(|f| allowed.contains(f)));
     }
@@ -142,11 +136,8 @@ pub fn lines(
     }
 }
 
-/// What a reviewer of `changeset` should see: secrets that are not known false alarms, and text that misleads, in added and changed lines; in those of `instructions` also text that
-/// tries to instruct.
-///
-/// # Errors
-/// `allowlist_parse_error`.
+/// Secrets and misleading text in added and changed lines; in files of `instructions` also text
+/// that tries to instruct.
 pub fn review(
     repository: &Repository,
     changeset: &Changeset,
@@ -179,11 +170,8 @@ fn unsafe_warning(change: &FileChange, issue: Issue) -> Warning {
     }
 }
 
-/// What `changesets` hold that only those should see whom they are for, whoever wrote it and whatever `aye.scan` is:
-/// secrets, in their files as they were and as they are to be, each once.
-///
-/// # Errors
-/// `allowlist_parse_error`.
+/// Secrets in the files before and after, each once, whatever `aye.scan` is: publishing a private
+/// proposal discloses both.
 pub fn whole(repository: &Repository, changesets: &[Changeset]) -> Result<Vec<Warning>> {
     let scanner = Scanner::new(&Options::default());
     let mut warnings: Vec<Warning> = Vec::new();
@@ -191,7 +179,7 @@ pub fn whole(repository: &Repository, changesets: &[Changeset]) -> Result<Vec<Wa
         for file in change.after.iter().chain(&change.before).filter(|file| !file.is_binary()) {
             for finding in scanner.scan(&file.bytes) {
                 let found = warning(change.path.display().to_string(), finding);
-                // What stays in the file is named where it will be.
+                // Report a secret that stays at its place after the change.
                 let is_it = |it: &Warning| {
                     (&it.file_path, &it.fingerprint) == (&found.file_path, &found.fingerprint)
                 };
@@ -219,7 +207,7 @@ fn secrets(changeset: &Changeset) -> Vec<Warning> {
     found
 }
 
-/// `finding` in a file, or in what else there is to say of.
+/// `file_path` may also name another text.
 fn warning(file_path: String, finding: Finding) -> Warning {
     Warning {
         kind: finding.kind,
@@ -231,7 +219,7 @@ fn warning(file_path: String, finding: Finding) -> Warning {
     }
 }
 
-/// Each text file that is written, with what stood at its path or where it came from before.
+/// Written text files with the previous content of path or origin.
 fn texts(changeset: &Changeset) -> impl Iterator<Item = (&FileChange, Vec<u8>, &[u8])> {
     let before = |path| {
         let change = changeset.changes().iter().find(|change| &change.path == path)?;
@@ -245,7 +233,7 @@ fn texts(changeset: &Changeset) -> impl Iterator<Item = (&FileChange, Vec<u8>, &
     })
 }
 
-/// The list of known false alarms, as HEAD has it: a proposal cannot bring its own.
+/// Read from HEAD: a proposal cannot bring its own list.
 fn known(repository: &Repository) -> Result<BTreeSet<String>> {
     let repo = repository.repo();
     let head = repo.head_id().ok().map(gix::Id::detach);

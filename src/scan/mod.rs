@@ -1,5 +1,4 @@
-//! What a scan reads: files and directories, what is staged, the commits of a range; and the report
-//! of what was found there. What a secret is, is [`crate::secrets`]' to know.
+//! Reads files, the index and commit ranges, and reports what `secrets` finds there.
 
 mod changes;
 mod files;
@@ -20,7 +19,6 @@ pub use changes::{base as range_base, file_at, range, staged};
 pub use files::{paths, stdin};
 pub use report::{Found, report};
 
-/// Error codes of reading what is to be scanned.
 pub mod codes {
     crate::codes! {
         PATH_MISSING = "path_not_found", NotFound, "a path on the command line does not exist";
@@ -29,52 +27,45 @@ pub mod codes {
     }
 }
 
-/// Where the list of known false alarms lies, relative to the repository's top.
+/// List of known false alarms, relative to the repository's top.
 pub const ALLOW_LIST: &str = ".agent-memory/scan-allow";
 
-/// Files larger than this are named and passed over.
+/// Bytes. Larger files are reported and not scanned.
 pub const SIZE_LIMIT: u64 = 10 * 1024 * 1024;
 
-/// One text to scan.
 #[derive(Debug)]
 pub struct Text {
-    /// Relative to the repository's top where there is one.
+    /// Relative to the repository's top if there is one.
     pub path: BString,
-    /// The commit that brought it, abbreviated, for a range.
+    /// Abbreviated, for a range.
     pub commit: Option<String>,
-    /// What was there before; `None` where every line counts as new.
+    /// `None` if every line counts as new.
     pub before: Option<Vec<u8>>,
-    /// What is there now.
     pub after: Content,
 }
 
 impl Text {
-    /// Drops the content; the place stays.
     pub fn forget(&mut self) {
         self.before = None;
         self.after = Content::Text(Vec::new());
     }
 }
 
-/// The content of a file, as far as it is scanned.
 #[derive(Debug)]
 pub enum Content {
-    /// Text.
     Text(Vec<u8>),
-    /// Larger than [`SIZE_LIMIT`]; the size in bytes.
+    /// Over [`SIZE_LIMIT`]; size in bytes.
     TooLarge(u64),
 }
 
-/// What to look for.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// Characters and phrases that mislead.
+    /// Search for misleading characters and phrases.
     pub text: bool,
-    /// Fingerprints of known false alarms.
+    /// Fingerprints of false alarms.
     pub allow: BTreeSet<String>,
 }
 
-/// Scans one text after another.
 pub struct Finder {
     whole: Scanner,
     change: Scanner,
@@ -82,7 +73,6 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// A finder of what is `wanted`.
     pub fn new(wanted: &Wanted) -> Self {
         let options = |regions| Options {
             allow_fingerprints: wanted.allow.clone(),
@@ -96,7 +86,6 @@ impl Finder {
         }
     }
 
-    /// What is in `text`.
     pub fn find(&self, text: &Text) -> Found {
         let after = match &text.after {
             Content::Text(after) => after,
@@ -116,7 +105,7 @@ impl Finder {
             ),
         };
         if !issues.is_empty() && is_compressed(after) {
-            // Nothing but noise; what a rule recognises by its form is found all the same.
+            // Compressed noise; rules still match by form.
             issues.clear();
         }
         Found { scan, issues, too_large: None }
@@ -127,25 +116,20 @@ impl Finder {
     }
 }
 
-/// As git decides it: a NUL byte near the start. UTF-16 with a byte order mark is text.
+/// git's test, but UTF-16 with a byte order mark is text.
 fn is_binary(bytes: &[u8]) -> bool {
     !bytes.starts_with(b"\xff\xfe")
         && !bytes.starts_with(b"\xfe\xff")
         && bytes[..bytes.len().min(8000)].contains(&0)
 }
 
-/// As a PDF, which begins as text: more than one byte in a hundred is a control character that no text has, and it
-/// is not UTF-8.
+/// For PDFs, which begin as text: more than 1 % control characters and invalid UTF-8.
 fn is_compressed(bytes: &[u8]) -> bool {
     let is_control = |b: &&u8| matches!(b, 0..=7 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
     std::str::from_utf8(bytes).is_err()
         && bytes.iter().filter(is_control).count() > 16 + bytes.len() / 100
 }
 
-/// The fingerprints of an allow-list file.
-///
-/// # Errors
-/// `allowlist_parse_error`, naming the file.
 pub fn allow_list(bytes: &[u8]) -> Result<BTreeSet<String>> {
     let text: Cow<'_, str> = String::from_utf8_lossy(bytes);
     allow::list(&text).map_err(|error| {

@@ -1,4 +1,4 @@
-//! From finds to the report that every format is printed from.
+//! Turns findings into a report.
 
 use std::collections::BTreeSet;
 
@@ -7,31 +7,26 @@ use crate::report::{Finding, Level, Report, Rule};
 use crate::secrets::unsafe_text::{Issue, Severity};
 use crate::secrets::{self, Scan, rules::RULES};
 
-/// What is in one text.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Secrets.
     pub scan: Scan,
-    /// Unsafe text.
     pub issues: Vec<Issue>,
-    /// Its size in bytes, when it was too large to be scanned.
+    /// Size in bytes; the text was not scanned.
     pub too_large: Option<u64>,
 }
 
 impl Found {
-    /// True when there is nothing to report.
     pub fn is_empty(&self) -> bool {
         self.scan.is_clean() && self.issues.is_empty() && self.too_large.is_none()
     }
 }
 
-/// A report on texts and what is in each.
 pub fn report(found: impl IntoIterator<Item = (Text, Found)>) -> Report {
     let mut report = Report::new("scan")
         .rules(rules())
         .fail_on(Some(Level::Error))
         .when_clean("no secrets or unsafe text found");
-    // The same secret in a later commit of the same file is the same find.
+    // A secret in a later commit of the same file is the same finding.
     let mut seen = BTreeSet::new();
     for (text, found) in found {
         if let Some(size) = found.too_large {
@@ -57,7 +52,7 @@ pub fn report(found: impl IntoIterator<Item = (Text, Found)>) -> Report {
 
 fn report_issues(report: &mut Report, text: &Text, issues: &[Issue]) {
     for issue in issues {
-        // Reordered source is an attack; the rest may have a reason in a file that is no memory.
+        // Reordered source is an attack; the rest may have a reason outside memory.
         let level = match (issue.severity, issue.kind) {
             (_, "invalid_utf8") => continue,
             (Severity::Blocking, "bidi_control") => Level::Error,
@@ -99,7 +94,6 @@ fn number(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// Everything that is looked for.
 fn rules() -> Vec<Rule> {
     const WITHDRAW: &str =
         "Take it out, keep it in a secret store, and withdraw it if it was shared.";
