@@ -1,15 +1,12 @@
-//! Which lines of a text are new.
+//! Lines that a change adds.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// The lines of `after` that `before` does not have.
-///
-/// A line counts as old when it stands in `before`, byte for byte but for a carriage return at
-/// its end, as often as it has come up so far: moving text about does not make it new, a second
-/// copy does. Linear in both texts whatever they hold, which no line diff is.
+/// Lines of `after` that `before` lacks, compared without a final CR and counted: moved lines are
+/// old, a second copy is new. Linear, which no line diff is.
 pub(super) struct Added {
-    /// Offsets of the new lines in `after`, in order.
+    /// Byte offsets in `after`, ascending.
     lines: Vec<Range<usize>>,
 }
 
@@ -29,14 +26,13 @@ impl Added {
         Self { lines: new.map(|(range, _)| range).collect() }
     }
 
-    /// True when a new line lies, in part at least, within `start..end`.
+    /// True if a new line overlaps `start..end`.
     pub fn touches(&self, start: usize, end: usize) -> bool {
         let first = self.lines.partition_point(|line| line.end <= start);
         self.lines.get(first).is_some_and(|line| line.start < end)
     }
 }
 
-/// Each line with its offsets, its line feed included in the offsets alone.
 fn lines(text: &[u8]) -> impl Iterator<Item = (Range<usize>, &[u8])> {
     let mut at = 0;
     text.split_inclusive(|b| *b == b'\n').map(move |line| {

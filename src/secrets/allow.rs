@@ -1,4 +1,4 @@
-//! What is known to be harmless: marked regions of a Markdown file, and a list of fingerprints.
+//! Known false alarms: marked regions and a list of fingerprints.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -8,14 +8,11 @@ use crate::error::{Error, Result};
 use super::codes;
 use super::value::find;
 
-/// How much may be marked as harmless; 0 sets a limit aside.
+/// Limits on allowed text; 0 means unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most bytes in all regions of a file together.
     pub max_bytes_per_file: usize,
-    /// Most regions in a file.
     pub max_regions_per_file: usize,
-    /// Most bytes in one region.
     pub max_bytes_per_region: usize,
 }
 
@@ -25,48 +22,40 @@ impl Default for Limits {
     }
 }
 
-/// One allowed region: what stands between the two markers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// Byte offsets between the end of the opening and the start of the closing marker.
+    /// Byte offsets between the two markers.
     pub bytes: Range<usize>,
-    /// Byte offsets from the start of the opening to the end of the closing marker.
+    /// Byte offsets with both markers.
     pub whole: Range<usize>,
-    /// Line of the opening marker, from 1.
+    /// From 1.
     pub line: usize,
-    /// The reason given.
     pub reason: String,
 }
 
-/// A marker comment, whether or not it is well formed.
+/// May be malformed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
-    /// Byte offsets of the whole comment (to the end of its line when it is never closed).
+    /// Byte offsets; an unclosed comment ends with its line.
     pub bytes: Range<usize>,
-    /// Line, from 1.
+    /// From 1.
     pub line: usize,
-    /// What it says.
     pub kind: MarkerKind,
 }
 
-/// What a marker comment says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkerKind {
-    /// `<!-- @secret-scan: allow reason="…" -->` with its reason.
+    /// `<!-- @secret-scan: allow reason="…" -->`; holds the reason.
     Allow(String),
-    /// The same without a reason, or with an empty one.
+    /// `allow` without a reason, or with an empty one.
     NoReason,
     /// `<!-- @secret-scan: end -->`
     End,
-    /// A comment that starts as a marker and says something else.
     Unknown,
 }
 
-/// Every `@secret-scan` marker of `text`, in order, well formed or not, except one that is not
-/// well formed and stands in a code span.
-///
-/// Content that must not bring its own allow-list (a proposal's) is refused when this is not
-/// empty.
+/// In order, without malformed ones in code spans. A proposal with any is refused: it must not
+/// bring its own allow-list.
 pub fn markers(text: &[u8]) -> Vec<Marker> {
     const OPEN: &[u8] = b"<!--";
     const NAME: &[u8] = b"@secret-scan:";
@@ -90,8 +79,7 @@ pub fn markers(text: &[u8]) -> Vec<Marker> {
             Some(close) => kind_of(&said[..close]),
             None => MarkerKind::Unknown,
         };
-        // Prose about the marker, in a code span: `<!-- @secret-scan: allow … -->`. One that would
-        // open or end a region counts wherever it stands.
+        // Prose may quote a marker in a code span, unless it would open or end a region.
         let quoted = start > 0 && text[start - 1] == b'`';
         if quoted && matches!(kind, MarkerKind::Unknown | MarkerKind::NoReason) {
             at = end;
@@ -124,12 +112,9 @@ fn kind_of(said: &[u8]) -> MarkerKind {
     }
 }
 
-/// The allowed regions of `text`.
-///
 /// # Errors
-/// `allowlist_parse_error` for a marker that is malformed, has no reason, is nested, or lacks its
-/// other half; `allowlist_limit_exceeded` when there is more of it than `limits` allow. The line
-/// is in the error's details.
+/// `allowlist_parse_error` if a marker is malformed, nested, unpaired or without a reason;
+/// `allowlist_limit_exceeded` beyond `limits`. Details name the line.
 pub fn regions(text: &[u8], limits: &Limits) -> Result<Vec<Region>> {
     let regions = pair(markers(text))?;
     check(&regions, limits)?;
@@ -216,10 +201,10 @@ fn check(regions: &[Region], limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// Reads a list of allowed fingerprints: one per line, then a reason; `#` starts a comment line.
+/// One fingerprint and its reason per line; `#` starts a comment.
 ///
 /// # Errors
-/// `allowlist_parse_error` for a line that is no fingerprint or gives no reason.
+/// `allowlist_parse_error` for a line without either.
 pub fn list(text: &str) -> Result<BTreeSet<String>> {
     let mut all = BTreeSet::new();
     for (index, line) in text.lines().enumerate() {
@@ -248,7 +233,7 @@ pub fn list(text: &str) -> Result<BTreeSet<String>> {
     Ok(all)
 }
 
-/// True for `<type>:<hex>` as findings carry it.
+/// `<type>:<hex>`
 pub fn is_fingerprint(text: &str) -> bool {
     text.split_once(':').is_some_and(|(kind, hex)| {
         !kind.is_empty()

@@ -1,9 +1,9 @@
-//! Text as it is scanned, whatever it is encoded in. Pure.
+//! Decodes text before a scan.
 
 use std::borrow::Cow;
 
-/// UTF-16 with a byte order mark as UTF-8, anything else as it is. Two bytes in front of other text make no UTF-16
-/// of it, and would hide what it says: half of the characters have to be ASCII, as in code.
+/// Decodes UTF-16 with a byte order mark if half of it is ASCII, as in code: two bytes in front
+/// must not hide other text.
 pub(super) fn readable(text: &[u8]) -> Cow<'_, [u8]> {
     let little = text.starts_with(&[0xff, 0xfe]);
     if !little && !text.starts_with(&[0xfe, 0xff]) {

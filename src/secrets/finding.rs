@@ -1,36 +1,33 @@
-//! What a scan found: what and where, never the secret itself.
+//! Findings of a scan; they never hold the secret.
 
 use serde::Serialize;
 
-/// One finding. Holds nothing of the text it was found in: only its kind, place and length, and
-/// a short one-way fingerprint by which a known false alarm can be allowed.
+/// Holds nothing of the text but kind, location, length and a short one-way fingerprint for the
+/// allow-list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The rule's stable name, for example `github_token`, `private_key_block`.
+    /// Rule id: `github_token`, `private_key_block`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// One line for people, for example "GitHub token".
+    /// For people: "GitHub token".
     pub title: &'static str,
-    /// Line it starts on, from 1.
+    /// From 1.
     pub line: usize,
-    /// Column it starts at, in characters from 1 (a byte that is not UTF-8 counts as one).
+    /// In characters, from 1; a byte that is not UTF-8 counts as one.
     pub column: usize,
-    /// Line it ends on.
     pub end_line: usize,
-    /// Column after its last character, on `end_line`.
     pub end_column: usize,
-    /// Length in bytes. All that is told of the secret itself.
+    /// In bytes.
     pub length: usize,
     /// `<type>:<hex>`; see [`fingerprint`].
     pub fingerprint: String,
 }
 
-/// Names a finding in the allow-list: the rule and the first digits of a SHA-1 over rule and
-/// secret.
+/// First digits of a SHA-1 over rule and secret.
 ///
-/// Machine-made credentials cannot be guessed, so they get 40 bits. What a person chose or what
-/// has few possible values (passwords) could be found by trying them all against a long hash; `guessable` findings get 20 bits, which fits
-/// hundreds of candidates and still allows a wrong one only once in a million.
+/// Machine-made credentials cannot be guessed and get 40 bits. A long hash would reveal passwords
+/// to trial. `guessable` findings get 20 bits: hundreds of candidates fit, and a wrong secret
+/// passes once in a million.
 pub fn fingerprint(kind: &str, secret: &[u8], guessable: bool) -> String {
     let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
     hasher.update(b"aye secret fingerprint 1\0");
@@ -38,12 +35,11 @@ pub fn fingerprint(kind: &str, secret: &[u8], guessable: bool) -> String {
     hasher.update(b"\0");
     hasher.update(secret);
     let digits = if guessable { 5 } else { 10 };
-    // The only failure is a detected SHA-1 collision attack; such a text keeps a constant name.
+    // SHA-1 fails only on a collision attack; the name is then constant.
     let hex = hasher.try_finalize().map_or_else(|_| "0".repeat(40), |id| id.to_hex().to_string());
     format!("{kind}:{}", &hex[..digits])
 }
 
-/// A find in bytes, before lines and columns are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Span {
     pub kind: &'static str,
@@ -51,11 +47,11 @@ pub(super) struct Span {
     pub start: usize,
     pub end: usize,
     pub guessable: bool,
-    /// Which find stays when two overlap: the higher.
+    /// The higher rank wins an overlap.
     pub rank: u8,
 }
 
-/// How sure and specific a kind of find is, for [`Span::rank`].
+/// Certainty and specificity of a kind of match.
 pub(super) mod rank {
     pub const NAMED: u8 = 1;
     pub const CONNECTION: u8 = 3;
@@ -63,7 +59,7 @@ pub(super) mod rank {
     pub const PRIVATE_KEY: u8 = 5;
 }
 
-/// Sorts by place and drops each span that a more specific one overlaps.
+/// Keeps the most specific of overlapping spans.
 pub(super) fn settle(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_by(|a, b| {
         (a.start, std::cmp::Reverse(a.rank), std::cmp::Reverse(a.end), a.kind).cmp(&(
@@ -77,7 +73,7 @@ pub(super) fn settle(mut spans: Vec<Span>) -> Vec<Span> {
     for span in spans {
         match kept.last_mut() {
             Some(last) if span.start < last.end => {
-                // Equal rank: the earlier and longer one, already kept, covers it.
+                // At equal rank the earlier, longer span stays.
                 if span.rank > last.rank {
                     *last = span;
                 }
@@ -88,7 +84,7 @@ pub(super) fn settle(mut spans: Vec<Span>) -> Vec<Span> {
     kept
 }
 
-/// Turns offsets into lines and columns, walking the text once in ascending order.
+/// Walks the text once, for ascending offsets.
 pub(super) struct Locator<'a> {
     text: &'a [u8],
     at: usize,
@@ -101,7 +97,6 @@ impl<'a> Locator<'a> {
         Self { text, at: 0, line: 1, column: 1 }
     }
 
-    /// Line and column of `offset`, which must not be before the one asked for last.
     pub fn locate(&mut self, offset: usize) -> (usize, usize) {
         let step = &self.text[self.at..offset.min(self.text.len())];
         let newlines = step.iter().filter(|&&b| b == b'\n').count();
@@ -122,7 +117,6 @@ impl<'a> Locator<'a> {
     }
 }
 
-/// Findings from settled spans: places looked up, secrets hashed and forgotten.
 pub(super) fn describe(text: &[u8], spans: &[Span]) -> Vec<Finding> {
     let mut locator = Locator::new(text);
     spans

@@ -1,21 +1,18 @@
-//! Private key blocks and passwords in connection strings: the finds that need context beyond a
-//! pattern.
+//! Private keys and passwords in connection strings, which need context beyond a pattern.
 
 use super::finding::{Span, rank};
 use super::value;
 
-/// What announces a private key, in lower case.
 pub(super) const PRIVATE_KEY: &str = "private key";
-/// What announces a connection string.
 pub(super) const SCHEME: &str = "://";
 
-/// A block longer than this is reported up to here.
+/// Bytes; a longer block is reported up to here.
 const LONGEST_KEY: usize = 16 * 1024;
 
-/// The private key block whose first line holds the words `private key` at `start`.
+/// The private key block with the words `private key` at `start`.
 ///
-/// A bare `-----BEGIN … PRIVATE KEY-----` in code that reads or writes keys is not a key: base64
-/// has to follow, or a closing line (a shortened key still says where the key came from).
+/// Base64 or a closing line must follow: code that handles keys has a bare `-----BEGIN … PRIVATE
+/// KEY-----`.
 pub(super) fn private_key(text: &[u8], start: usize) -> Option<Span> {
     let floor = start.saturating_sub(48);
     let head = &text[floor..start];
@@ -61,12 +58,12 @@ fn longest_base64_run(text: &[u8]) -> usize {
     text.split(|b| !part(b)).map(<[u8]>::len).max().unwrap_or(0)
 }
 
-/// Length of a block without an end: up to the first blank line.
+/// Without an end marker the block ends at the first empty line.
 fn longest_key_text(body: &[u8]) -> usize {
     value::find(body, b"\n\n").unwrap_or(body.len())
 }
 
-/// The password in `scheme://user:password@host` around the `://` at `start`.
+/// The password in `scheme://user:password@host`; `start` is at `://`.
 pub(super) fn connection(text: &[u8], start: usize) -> Option<Span> {
     let scheme = text[..start].last().is_some_and(u8::is_ascii_alphanumeric);
     let user_start = start + SCHEME.len();
@@ -80,11 +77,11 @@ pub(super) fn connection(text: &[u8], start: usize) -> Option<Span> {
     let colon = window[..first].iter().position(|b| *b == b':')?;
     match window[..first].iter().position(path) {
         Some(slash) if slash < colon => return None,
-        // `http://host:8080/icon@2x`: that was a port.
+        // `http://host:8080/icon@2x`: a port.
         Some(slash) if window[colon + 1..slash].iter().all(u8::is_ascii_digit) => return None,
         _ => {}
     }
-    // A password may itself hold an `@`; the last one before the path ends it.
+    // A password may hold an `@`; the last one before the path ends it.
     let authority = window[first..].iter().position(path).map_or(window.len(), |p| first + p);
     let at = window[..authority].iter().rposition(|b| *b == b'@')?;
     let password = &window[colon + 1..at];
@@ -114,7 +111,7 @@ pub(super) fn connection(text: &[u8], start: usize) -> Option<Span> {
     })
 }
 
-/// `postgres://postgres:postgres@…` and other examples everybody writes.
+/// `postgres://postgres:postgres@…` and other common examples.
 fn is_stand_in(password: &[u8], user: &[u8]) -> bool {
     const KNOWN: [&[u8]; 11] = [
         b"postgres", b"mysql", b"redis", b"mongo", b"rabbitmq", b"password", b"pass", b"secret",

@@ -1,8 +1,7 @@
-//! Secrets and unsafe text: what must not be written down, and what must not act on a reader.
+//! Secrets and unsafe text: kind and location, never the text.
 //!
-//! [`Scanner`] finds credentials, [`unsafe_text`] finds characters and phrases that mislead. Both say where and what
-//! kind; neither repeats the text. A scan is one pass for keywords, then lazily compiled patterns only where a keyword
-//! stands.
+//! [`Scanner`] finds credentials, [`unsafe_text`] misleading characters and phrases. A scan looks
+//! for all keywords in one pass and runs lazily compiled patterns around the hits.
 
 pub mod allow;
 pub mod rules;
@@ -19,7 +18,6 @@ mod value;
 pub use finding::{Finding, fingerprint};
 pub use scanner::{AllowRegions, Options, Scan, Scanner};
 
-/// Error codes of this room.
 pub mod codes {
     crate::codes! {
         ALLOWLIST_PARSE = "allowlist_parse_error", Invalid, "an allow marker or the scan allow-list cannot be read";

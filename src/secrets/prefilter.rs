@@ -1,22 +1,18 @@
-//! One pass over the text for every keyword; each hit says who should look closer, and where.
+//! One pass over the text for every keyword.
 
 use std::sync::OnceLock;
 
 use super::keys;
 use super::rules::RULES;
 
-/// Who looks closer at a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// A provider rule, by its place in the table.
+    /// Index in `RULES`.
     Rule(usize),
-    /// A private key block.
     PrivateKey,
-    /// A connection string.
     Connection,
 }
 
-/// Every keyword with each of its targets.
 fn keywords() -> Vec<(&'static str, Target)> {
     let rules = RULES.iter().enumerate();
     let rules =
@@ -26,12 +22,10 @@ fn keywords() -> Vec<(&'static str, Target)> {
     all
 }
 
-/// Calls `hit(target, start, end)` for each keyword in `text`, overlapping ones too, in order of
-/// their starts.
+/// Calls `hit(target, start, end)` for each keyword by start, overlapping ones included.
 ///
-/// An automaton over this many keywords is larger than the nearest cache, and building one costs
-/// more than all the rest of proposing a small change. So a bitmap says where one may start, and the
-/// few keywords that start so are compared there.
+/// An automaton over all keywords exceeds the nearest cache and costs more to build than proposing
+/// a small change. A bitmap marks possible starts; the few keywords there are compared.
 pub(super) fn scan(text: &[u8], mut hit: impl FnMut(Target, usize, usize)) {
     static HEADS: OnceLock<Heads> = OnceLock::new();
     if text.len() < HEAD {
@@ -51,37 +45,33 @@ pub(super) fn scan(text: &[u8], mut hit: impl FnMut(Target, usize, usize)) {
     }
 }
 
-/// How many bytes are a head. No keyword is shorter; a test holds the tables to it.
+/// Minimum length of a keyword in bytes; a test checks the tables.
 const HEAD: usize = 3;
 
-/// How many bytes tell whether a keyword may start: its head and the next one, whatever that is
-/// where the keyword ends before.
+/// The head and the next byte, which is arbitrary after a short keyword.
 const START: usize = HEAD + 1;
 
-/// How much of a byte counts: its low five bits, which fold letter case.
+/// The low five bits of a byte fold case.
 const BITS: usize = 5;
 
-/// Values that the first bytes of a text may have.
 const STARTS: usize = 1 << (BITS * START);
 
 fn fold(value: usize, byte: u8) -> usize {
     value << BITS | (byte & 0x1f) as usize
 }
 
-/// The head of `bytes`, which are no fewer than [`HEAD`].
 fn head(bytes: &[u8]) -> usize {
     fold(fold(fold(0, bytes[0]), bytes[1]), bytes[2])
 }
 
-/// A bit for each value with which a keyword may start.
+/// One bit per possible start.
 type Bits = [u64; STARTS / 64];
 
-/// Made when it is asked for first: a bit is set for each of some hundred keywords, and in the program the whole
-/// of it would take 128 KiB.
+/// Built on first use: as a constant the bitmap would add 128 KiB to the binary.
 fn may_start_bits() -> &'static Bits {
     static MADE: OnceLock<Box<Bits>> = OnceLock::new();
     MADE.get_or_init(|| {
-        // Not by way of the stack.
+        // Allocated without a copy on the stack.
         let zeros: Result<Box<Bits>, _> = vec![0; STARTS / 64].into_boxed_slice().try_into();
         let mut bits = zeros.unwrap_or_else(|_| Box::new([0; STARTS / 64]));
         keywords().iter().for_each(|(keyword, _)| mark(&mut bits, keyword.as_bytes()));
@@ -102,8 +92,8 @@ fn mark(bits: &mut Bits, keyword: &[u8]) {
     }
 }
 
-/// The first place where a keyword may start. Apart from the rest, so that the loop over all bytes
-/// stays in registers; several places at once, so that it seldom branches.
+/// The first possible start of a keyword. A separate function keeps the loop in registers; several
+/// positions at once save branches.
 #[inline(never)]
 fn next_start(bits: &Bits, text: &[u8]) -> Option<usize> {
     let (before, last) = text.split_at_checked(START - 1)?;
@@ -121,21 +111,19 @@ fn next_start(bits: &Bits, text: &[u8]) -> Option<usize> {
         }
     }
     let found = first(bits, rolling, rest).map(|place| last.len() - rest.len() + place);
-    // A keyword may also be all that is left, with nothing after its head.
+    // A keyword may end the text.
     let end = rest.iter().fold(rolling, |rolling, byte| fold(rolling, *byte));
     found.or_else(|| (may_start(bits, fold(end, 0)) != 0).then_some(last.len()))
 }
 
-/// How many places are asked about at once.
 const STEP: usize = 8;
 
-/// 1 where a keyword may start with bytes of this value, else 0.
+/// 1 if a keyword may start with these bytes, else 0.
 fn may_start(bits: &Bits, value: usize) -> u64 {
     let start = value % STARTS;
     bits[start / 64] >> (start % 64) & 1
 }
 
-/// The first of `bytes` that ends such a start after bytes of the value `rolling`.
 fn first(bits: &Bits, mut rolling: usize, bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| {
         rolling = fold(rolling, *byte);
@@ -143,9 +131,8 @@ fn first(bits: &Bits, mut rolling: usize, bytes: &[u8]) -> Option<usize> {
     })
 }
 
-/// The keywords, found by their heads.
 struct Heads {
-    /// Head, and where in `words` its keywords begin; in order.
+    /// Head and index of its first keyword in `words`, ascending.
     heads: Vec<(usize, usize)>,
     words: Vec<(&'static str, Target)>,
 }
@@ -153,7 +140,7 @@ struct Heads {
 impl Heads {
     fn new() -> Self {
         let mut words = keywords();
-        // Stable: targets of one keyword stay in the order of the tables.
+        // Stable: keeps the tables' order.
         words.sort_by_key(|(word, _)| (head(word.as_bytes()), *word));
         let mut heads: Vec<(usize, usize)> =
             words.iter().enumerate().map(|(at, (word, _))| (head(word.as_bytes()), at)).collect();
@@ -161,7 +148,6 @@ impl Heads {
         Self { heads, words }
     }
 
-    /// The keywords with the head of `text`.
     fn starting_like(&self, text: &[u8]) -> &[(&'static str, Target)] {
         let Ok(at) = self.heads.binary_search_by_key(&head(text), |(head, _)| *head) else {
             return &[];
@@ -171,8 +157,7 @@ impl Heads {
     }
 }
 
-/// As [`scan`] for all but the provider rules, by comparing at every position: the slow truth
-/// that the bitmap is tested against.
+/// Slow reference for tests, without provider rules.
 #[cfg(test)]
 pub(super) fn scan_slowly(text: &[u8], mut hit: impl FnMut(Target, usize, usize)) {
     let mut all = keywords();

@@ -13,76 +13,66 @@ use super::prefilter::{self, Target};
 use super::rules::{self, RULES};
 use super::{keys, value};
 
-/// What to look for and what to let pass.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Credentials.
     pub secrets: bool,
-    /// Fingerprints of known false alarms; see [`allow::list`].
+    /// See [`allow::list`].
     pub allow_fingerprints: BTreeSet<String>,
-    /// What to make of `@secret-scan` regions.
     pub regions: AllowRegions,
 }
 
 impl Default for Options {
-    /// Secrets, nothing allowed.
     fn default() -> Self {
         Self { secrets: true, allow_fingerprints: BTreeSet::new(), regions: AllowRegions::Ignored }
     }
 }
 
-/// What to make of `<!-- @secret-scan: allow … -->` regions. Regions that are malformed or beyond
-/// the limits allow nothing; [`allow::regions`] says what is wrong with them.
+/// Treatment of `<!-- @secret-scan: allow … -->` regions. Malformed regions or regions over the
+/// limits allow nothing; [`allow::regions`] names the error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AllowRegions {
-    /// They allow nothing.
     Ignored,
-    /// They allow what stands in them.
     Honoured(Limits),
-    /// They allow what stands in them if both markers were there before; for
-    /// [`Scanner::scan_added`]. Nobody brings an allow-list along with the secret.
+    /// For [`Scanner::scan_added`]: regions count if both markers were there before. A change
+    /// cannot bring its own allow-list.
     Reviewed(Limits),
 }
 
-/// The findings of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
     /// In added or changed lines.
     pub blocking: Vec<Finding>,
-    /// In lines that were there before.
+    /// In unchanged lines.
     pub warnings: Vec<Finding>,
 }
 
 impl Scan {
-    /// True when there is nothing to say.
     pub fn is_clean(&self) -> bool {
         self.blocking.is_empty() && self.warnings.is_empty()
     }
 }
 
-/// Finds credentials in bytes of any encoding.
+/// Finds credentials in bytes of any encoding, in linear time.
 ///
-/// Cheap to make; the automaton and the patterns are shared by all scanners of the process and
-/// built when first needed. Time is linear in the text.
+/// Cheap to create: all scanners share the patterns, which are built on first use.
 #[derive(Clone, Debug, Default)]
 pub struct Scanner {
     options: Options,
 }
 
 impl Scanner {
-    /// A scanner with `options`.
     pub fn new(options: &Options) -> Self {
         Self { options: options.clone() }
     }
 
-    /// Everything found in `text`, in order of place, without overlaps.
+    /// By offset, without overlaps.
     pub fn scan(&self, text: &[u8]) -> Vec<Finding> {
         let text = &readable(text);
         let spans = self.allowed(text, self.spans(text), None);
         self.known(finding::describe(text, &spans))
     }
 
-    /// Everything found in `after`, apart by whether it touches an added or changed line.
+    /// Findings in `after`, split by whether an added or changed line is touched.
     pub fn scan_added(&self, before: &[u8], after: &[u8]) -> Scan {
         let after = &readable(after);
         let spans = self.spans(after);
@@ -103,8 +93,8 @@ impl Scanner {
         }
     }
 
-    /// As [`Scanner::scan_added`] with the regions that the caller vouches for, given as
-    /// [`allow::Region::bytes`] of `after`, in the place of those that the options would allow.
+    /// Like [`Scanner::scan_added`], but with `regions` ([`allow::Region::bytes`] of `after`) that
+    /// the caller vouches for instead of the options' regions.
     pub fn scan_added_outside(
         &self,
         before: &str,
@@ -120,8 +110,7 @@ impl Scanner {
         self.by_novelty(after.as_bytes(), spans, &added)
     }
 
-    /// `text` with the name of what was found in the place of everything found; for messages, which
-    /// may quote what they are about.
+    /// Replaces each secret by its kind: messages may quote text.
     pub fn redacted<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let spans = self.spans(text.as_bytes());
         if spans.is_empty() {
@@ -145,7 +134,6 @@ impl Scanner {
         settled(text, spans)
     }
 
-    /// Drops what stands wholly in an allowed region.
     fn allowed(&self, text: &[u8], mut spans: Vec<Span>, added: Option<&Added>) -> Vec<Span> {
         let (limits, reviewed) = match &self.options.regions {
             AllowRegions::Ignored => return spans,
@@ -157,7 +145,7 @@ impl Scanner {
         }
         let mut regions = allow::regions(text, limits).unwrap_or_default();
         if reviewed {
-            // The bytes just outside a region belong to its markers' lines.
+            // The adjacent bytes belong to the markers' lines.
             regions.retain(|region| {
                 let (start, end) = (region.bytes.start, region.bytes.end);
                 added.is_some_and(|a| !a.touches(start - 1, start) && !a.touches(end, end + 1))
@@ -174,26 +162,24 @@ impl Scanner {
     }
 }
 
-/// `spans` of `text` in order, without overlaps and what is known to be no secret.
+/// Drops documented values and overlaps.
 fn settled(text: &[u8], mut spans: Vec<Span>) -> Vec<Span> {
     spans.retain(|span| !value::is_documented(&text[span.start..span.end]));
     finding::settle(spans)
 }
 
-/// True where `span` lies wholly in one of `regions`.
 fn is_within(span: &Span, regions: &[std::ops::Range<usize>]) -> bool {
     regions.iter().any(|region| region.start <= span.start && span.end <= region.end)
 }
 
-/// Keyword hits, each handed to whom it concerns. A provider rule runs over a window around its
-/// keyword that no match can leave; windows that meet are run as one, so that each rule reads each
-/// byte at most once.
+/// A provider rule runs over a window around its keyword that no match can leave. Windows that meet
+/// are joined: each rule reads each byte at most once.
 fn secrets(text: &[u8], spans: &mut Vec<Span>) {
     let mut windows: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     prefilter::scan(text, |target, start, end| match target {
         Target::Rule(index) if !RULES[index].wants(&text[start..end]) => {}
         Target::Rule(index) => {
-            // One byte more on each side for what word boundaries look at.
+            // Word boundaries look at one more byte on each side.
             let reach = RULES[index].max_len + 1;
             let (from, to) = line_window(text, start, end, reach);
             match windows.get_mut(&index) {
@@ -222,7 +208,7 @@ fn read(text: &[u8], target: Target, start: usize) -> Option<Span> {
     }
 }
 
-/// `start..end` widened by `reach`, but not past the line.
+/// Widens by `reach`, within the line.
 fn line_window(text: &[u8], start: usize, end: usize, reach: usize) -> (usize, usize) {
     let floor = start.saturating_sub(reach);
     let from = text[floor..start].rfind_byte(b'\n').map_or(floor, |p| floor + p + 1);
@@ -233,7 +219,6 @@ fn line_window(text: &[u8], start: usize, end: usize, reach: usize) -> (usize, u
 
 #[cfg(test)]
 impl Scanner {
-    /// As [`Scanner::scan`], with no keyword deciding where a pattern runs.
     pub(super) fn scan_without_prefilter(&self, text: &[u8]) -> Vec<Finding> {
         let mut spans = Vec::new();
         if self.options.secrets {

@@ -1,4 +1,4 @@
-//! Text that misleads: characters that hide, reorder or control, and phrases aimed at an agent rather than a reader.
+//! Misleading text: hidden, reordering or control characters, and phrases aimed at agents.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,10 @@ use crate::text;
 mod orders;
 mod phrases;
 
-/// Most issues of one kind that a text is reported with, before the rest is counted: a file in an old
-/// encoding has one on each line, which would bury everything else.
+/// Reported issues of a kind; further ones are counted. A file in an old encoding has one on each
+/// line.
 const MOST_OF_A_KIND: usize = 20;
 
-/// What an issue means for the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -26,21 +25,19 @@ pub enum Severity {
     Blocking,
 }
 
-/// One unsafe place in a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Issue {
-    /// `bidi_control`, `invisible`, `control`, `invalid_utf8` or `agent_instruction`;
-    /// in files that instruct agents also `fetched_and_run`, `encoded_command`, `encoded_blob` and
+    /// `bidi_control`, `invisible`, `control`, `invalid_utf8` or `agent_instruction`; in files that
+    /// instruct agents also `fetched_and_run`, `encoded_command`, `encoded_blob` and
     /// `hidden_comment`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// Whether it blocks.
     pub severity: Severity,
-    /// Line, from 1.
+    /// From 1.
     pub line: usize,
-    /// Column in characters, from 1.
+    /// In characters, from 1.
     pub column: usize,
-    /// What is there, safe to print: characters by their number (`U+202E`), never raw.
+    /// Safe to print: characters as code points (`U+202E`), never raw.
     pub message: String,
 }
 
@@ -52,17 +49,16 @@ struct Place {
     message: String,
 }
 
-/// Every issue of `text`, in order of place; of one kind at most 20, and the next one with how
-/// many there are from there on.
+/// Issues by offset, at most 20 of a kind; one more holds the number of the others.
 ///
-/// Tabs, line feeds, CR LF and a byte order mark at the very start are plain text; so are joiners
-/// inside emoji and between letters of scripts that need them.
+/// Tabs, LF, CR LF and a leading byte order mark are plain text; so are joiners inside emoji and
+/// between letters of scripts that need them.
 pub fn check(text: &[u8]) -> Vec<Issue> {
     let text = &*readable(text);
     describe(text, &places(text))
 }
 
-/// The issues of `after` that touch a line added or changed since `before`.
+/// Issues of `after` in lines added or changed since `before`.
 pub fn check_added(before: &[u8], after: &[u8]) -> Vec<Issue> {
     let (before, after) = (&*readable(before), &*readable(after));
     let mut found = places(after);
@@ -74,8 +70,8 @@ pub fn check_added(before: &[u8], after: &[u8]) -> Vec<Issue> {
     describe(after, &found)
 }
 
-/// As [`check_added`], for a file that instructs coding agents: commands that run what they fetch,
-/// encoded blobs and orders in hidden comments count, too.
+/// Like [`check_added`], for files that instruct agents: fetched commands, encoded blobs and orders
+/// in hidden comments count too.
 pub fn check_instructions(before: &[u8], after: &[u8]) -> Vec<Issue> {
     let (before, after) = (&*readable(before), &*readable(after));
     let mut found = places(after);
@@ -89,7 +85,6 @@ pub fn check_instructions(before: &[u8], after: &[u8]) -> Vec<Issue> {
     describe(after, &found)
 }
 
-/// True when some issue blocks.
 pub fn blocks(issues: &[Issue]) -> bool {
     issues.iter().any(|issue| issue.severity == Severity::Blocking)
 }
@@ -148,7 +143,7 @@ fn characters(bytes: &[u8], found: &mut Vec<Place>) {
 }
 
 fn valid(chunk: &str, offset: usize, bytes: &[u8], found: &mut Vec<Place>) {
-    // Plain ASCII text, the common case, is passed over without decoding.
+    // Skips plain ASCII, the common case, without decoding.
     let odd = |b: &u8| !matches!(b, b' '..0x7f | b'\n' | b'\t');
     let mut done = 0;
     while let Some(at) = chunk.as_bytes()[done..].iter().position(odd).map(|p| done + p) {
@@ -170,7 +165,6 @@ fn valid(chunk: &str, offset: usize, bytes: &[u8], found: &mut Vec<Place>) {
     }
 }
 
-/// What is wrong with `c` between its neighbours.
 fn misleading(
     before: Option<char>,
     c: char,
@@ -194,9 +188,9 @@ fn misleading(
         '\u{200c}' | '\u{200d}' if text::joins(before, next) => None,
         // Ideographic variants of one character.
         '\u{e0100}'..='\u{e01ef}' => None,
-        // A page break, as GNU sources have it.
+        // A page break, as in GNU sources.
         '\u{c}' if before.is_none_or(|c| c == '\n') || next == Some('\n') => None,
-        // These reorder nothing but signs next to them.
+        // These reorder only adjacent punctuation.
         '\u{200e}' | '\u{200f}' | '\u{61c}' => Some(("invisible", "directional mark")),
         c if text::is_bidi_control(c) => Some(("bidi_control", "bidirectional control")),
         c if text::is_control(c) => Some(("control", "control character")),
@@ -228,7 +222,7 @@ mod tests {
             [vec![0xff, 0xfe], text.encode_utf16().flat_map(u16::to_le_bytes).collect()].concat()
         };
         assert_eq!(check(&text("\"key\" = \"value\";\r\n")), []);
-        // Two bytes do not hide what git shows as text.
+        // Two bytes do not hide text that git shows.
         let hidden = b"\xff\xfex\nrm \xe2\x80\xae/tmp/x\n";
         assert!(check(hidden).iter().any(|issue| issue.kind == "bidi_control"));
         let found = check_added(&text("a\n"), &text("a\nb\u{202e}\n"));

@@ -1,8 +1,7 @@
-//! Is this string a secret? Stand-ins, templates and documented examples are none.
+//! Tells secrets from placeholders and documented examples.
 
 use std::borrow::Cow;
 
-/// Shannon entropy in bits per byte.
 pub(super) fn entropy(value: &[u8]) -> f32 {
     let mut counts = [0u32; 256];
     for &byte in value {
@@ -12,10 +11,9 @@ pub(super) fn entropy(value: &[u8]) -> f32 {
     counts.iter().filter(|&&n| n > 0).map(|&n| n as f32 / total).map(|p| -p * p.log2()).sum()
 }
 
-/// True for what documentation gives as an example, and for what is encrypted already: the form
-/// says so at its beginning or end.
+/// Documented examples and encrypted values.
 pub(super) fn is_documented(value: &[u8]) -> bool {
-    /// Of RFC 6749, RFC 6750 and OpenID Connect.
+    /// From RFC 6749, RFC 6750 and OpenID Connect.
     const KNOWN: [&[u8]; 7] = [
         b"2YotnFZFEjr1zCsicMWpAA",
         b"tGzv3JOkF0XG5Qx2TlKWIA",
@@ -32,13 +30,12 @@ pub(super) fn is_documented(value: &[u8]) -> bool {
         || HEADS.iter().any(|head| value.starts_with(head))
 }
 
-/// True for stand-ins: templates and variables, `xxxx`, `<your-key>`, `changeme`, and strings
-/// that are nothing but the usual filler words.
+/// Templates, variables, `xxxx`, `<your-key>`, `changeme`, and strings of filler words.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
     is_template(value) || is_filler(value) || has_telling_word(value)
 }
 
-/// True where a template, a variable or a mask stands for the value.
+/// A template, variable or mask.
 pub(super) fn is_template(value: &[u8]) -> bool {
     const TEMPLATES: [&[u8]; 14] = [
         b"${", b"{{", b"$(", b"<%", b"#{", b"%(", b"}}", b"***", b"...", b"$[", b"@{",
@@ -61,7 +58,7 @@ pub(super) fn is_template(value: &[u8]) -> bool {
     matches!(value.first(), Some(b'$' | b'%' | b'&')) && name(&value[1..])
 }
 
-/// True for a run of one filler character, such as `xxxxxxxx`, `********`, `00000000`.
+/// A run of one filler character: `xxxxxxxx`, `********`, `00000000`.
 pub(super) fn is_filler(value: &[u8]) -> bool {
     let fill = |b: &u8| matches!(b, b'x' | b'X' | b'*' | b'.' | b'0' | b'-' | b'_' | b'#' | b'?');
     let mut longest = 0;
@@ -77,14 +74,14 @@ pub(super) fn is_filler(value: &[u8]) -> bool {
     longest >= 5 && longest * 2 >= value.len() || longest >= 8 || value.iter().all(fill)
 }
 
-/// Words that make a value a stand-in wherever they occur in it.
+/// A value with one of these words is a placeholder.
 const TELLING: [&str; 24] = [
     "example", "placeholder", "changeme", "change_me", "change-me", "your_", "your-", "yourpass",
     "yourtoken", "yoursecret", "yourapi", "yourkey", "dummy", "redacted", "replace", "insert",
     "fixme", "todo", "notreal", "not-a-", "not_a_", "sample", "censored", "_here",
 ];
 
-/// Words that say nothing: a value of only these, digits and symbols is a stand-in.
+/// A value of only these words, digits and symbols is a placeholder.
 const FILLER: [&str; 52] = [
     "password", "passphrase", "passwd", "passwort", "secret", "token", "credentials", "credential",
     "admin", "root", "user", "username", "guest", "test", "tests", "testing", "demo", "default",
@@ -112,7 +109,7 @@ fn has_telling_word(value: &[u8]) -> bool {
         && rest.len() < value.len().max(8)
 }
 
-/// `value` with `%3D` and the like decoded, as in URLs.
+/// Decodes `%3D` and the like.
 pub(super) fn percent_decoded(value: &[u8]) -> Cow<'_, [u8]> {
     let digit = |at: usize| value.get(at).and_then(|b| char::from(*b).to_digit(16));
     let mut out = Vec::new();
@@ -134,9 +131,8 @@ pub(super) fn percent_decoded(value: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Position of `needle` in `value`.
 pub(super) fn find(value: &[u8], needle: &[u8]) -> Option<usize> {
-    // Values are short: setting up a substring search costs several times what it saves.
+    // Values are short: setting up a substring search costs more than it saves.
     let (first, rest) = needle.split_first()?;
     let mut at = 0;
     loop {

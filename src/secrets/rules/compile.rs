@@ -1,5 +1,5 @@
-//! Build step: `rules.toml` becomes a static table, so that a process that scans little neither
-//! reads TOML nor derives keywords. Examples stay out of the binary.
+//! Build step: turns `rules.toml` into a static table, so that no process parses TOML or derives
+//! keywords. Examples stay out of the binary.
 
 use std::fmt::Write as _;
 
@@ -25,15 +25,13 @@ struct Rule {
     mixed: bool,
     #[serde(default)]
     except: String,
-    // For the tests alone; here they only have to be there.
+    // Read by tests; required here.
     positive: Vec<String>,
     negative: Vec<String>,
 }
 
-/// Writes `secret_rules.rs` into the build's output directory.
-///
 /// # Panics
-/// Stops the build when the rules file is wrong; the message names the rule.
+/// On an invalid rules file; the message names the rule.
 pub fn write() {
     const SOURCE: &str = "src/secrets/rules/rules.toml";
     for input in [SOURCE, "src/secrets/rules/compile.rs", "src/secrets/rules/derive.rs"] {

@@ -1,36 +1,30 @@
-//! From a rule's pattern to the keywords that every match must contain.
+//! Derives the keywords that every match of a pattern contains.
 //!
-//! Used by the build script, which writes the keywords down beside the rules, so that nobody can
-//! give a rule a keyword that is narrower than its pattern. A pattern without a usable keyword,
-//! without an upper length, or that can match a line feed does not build.
+//! The build script calls it, so that no keyword is narrower than its pattern. The build fails if a
+//! pattern has no usable keyword or maximum length, or can match a line feed.
 
 use std::collections::BTreeSet;
 
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// The longest text a rule may match, in bytes. Bounds the window a keyword opens.
+/// Bytes; bounds the window around a keyword.
 pub const MAX_MATCH: usize = 1200;
-/// The shortest keyword worth looking for, in bytes.
+/// Bytes.
 pub const MIN_KEYWORD: usize = 3;
-/// The most alternatives a keyword set may have.
+/// Maximum alternatives in a keyword set.
 const MAX_SET: usize = 40;
 
-/// What the prefilter needs to know of a pattern.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Derived {
-    /// Lower-case literals; every match contains at least one of them, in some letter case.
+    /// Lower case; every match contains at least one, in any case.
     pub keywords: Vec<String>,
-    /// The same in the letter case the pattern asks for; empty when it leaves that open.
+    /// Keywords in the case of the pattern; empty if the pattern ignores case.
     pub cased: Vec<String>,
-    /// Length of the longest possible match, in bytes.
+    /// Bytes of the longest possible match.
     pub max_len: usize,
 }
 
-/// Derives keywords and length from `pattern`.
-///
-/// # Errors
-/// Says what is wrong with the pattern.
 pub fn derive(pattern: &str) -> Result<Derived, String> {
     let hir = ParserBuilder::new()
         .unicode(false)
@@ -60,7 +54,7 @@ pub fn derive(pattern: &str) -> Result<Derived, String> {
     Ok(Derived { keywords, cased, max_len })
 }
 
-/// The best literals, in order; all in lower case with `fold`.
+/// The best literals, sorted; lower case with `fold`.
 fn literals(hir: &Hir, fold: bool) -> Result<Vec<String>, String> {
     let best = info(hir, fold).best().ok_or("has no literal that every match contains")?;
     let text = |k| String::from_utf8(k).map_err(|_| "has a keyword that is not text".to_string());
@@ -70,7 +64,7 @@ fn literals(hir: &Hir, fold: bool) -> Result<Vec<String>, String> {
 
 type Set = Vec<Vec<u8>>;
 
-/// `exact`: the pattern matches just these strings. `required`: every match contains one of these.
+/// `exact`: all matches of the pattern. `required`: every match contains one of these.
 struct Info {
     exact: Option<Set>,
     required: Option<Set>,
@@ -90,7 +84,7 @@ impl Info {
     }
 }
 
-/// Long keywords first, up to 8 bytes, which are rare enough; then few of them.
+/// Prefers long keywords, up to 8 bytes, which are rare enough; then small sets.
 fn score(set: &Set) -> (usize, std::cmp::Reverse<usize>) {
     let shortest = set.iter().map(Vec::len).min().unwrap_or(0);
     (shortest.min(8), std::cmp::Reverse(set.len()))
@@ -177,7 +171,7 @@ fn concat_info(parts: &[Hir], fold: bool) -> Info {
         }
         all_exact = false;
         required = better(required, Some(std::mem::replace(&mut run, vec![Vec::new()])));
-        // A run too long to cross starts again with this part.
+        // A run too long to cross restarts with this part.
         if let Some(set) = &part.exact {
             run = set.clone();
         }

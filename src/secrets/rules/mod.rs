@@ -1,8 +1,7 @@
-//! Provider rules: what the tokens of known services look like.
+//! Provider rules: forms of the tokens of known services.
 //!
-//! `rules.toml` is the readable source. The build script turns it into the static table included
-//! here, with keywords derived from each pattern; a pattern is compiled when one of its keywords
-//! first occurs.
+//! The build script turns `rules.toml` into a static table with derived keywords. A pattern is
+//! compiled when one of its keywords first occurs.
 
 use std::sync::OnceLock;
 
@@ -16,43 +15,40 @@ mod derive;
 #[cfg(test)]
 mod tests;
 
-/// One provider rule.
 #[derive(Debug)]
 pub struct Rule {
-    /// Stable name, the finding's type.
+    /// Stable; the type of its findings.
     pub id: &'static str,
-    /// One line for people.
     pub title: &'static str,
-    /// Pattern over bytes of one line; group 1, where there is one, is the secret itself.
+    /// Matches bytes of one line; group 1, if present, is the secret.
     pub pattern: &'static str,
-    /// The secret has so few possible values that its fingerprint must be short.
+    /// The secret has few possible values: its fingerprint must be short.
     pub guessable: bool,
-    /// The least Shannon entropy of the secret, in bits per byte.
+    /// Minimum Shannon entropy of the secret, in bits per byte.
     pub min_entropy: f32,
-    /// The secret has letters and digits; where it stands in quotes, a sign will do for a digit.
+    /// The secret must have letters and digits; in quotes, a sign counts as a digit.
     pub mixed: bool,
-    /// What matches this as a whole is none; empty where there is nothing to except.
+    /// Excludes matches of this pattern; may be empty.
     pub except: &'static str,
-    /// Lower-case literals, one of which every match contains in some letter case.
+    /// Lower case; every match contains one, in any case.
     pub keywords: &'static [&'static str],
-    /// The same in the letter case the pattern asks for; empty when it leaves that open.
+    /// Keywords in the case of the pattern; empty if the pattern ignores case.
     pub cased: &'static [&'static str],
-    /// Length of the longest match, in bytes.
+    /// Bytes of the longest match.
     pub max_len: usize,
 }
 
 include!(concat!(env!("OUT_DIR"), "/secret_rules.rs"));
 
-/// The pattern of a rule, and the one of what is excepted.
+/// Compiled `pattern` and `except`.
 type Compiled = (Regex, Option<Regex>);
 
 impl Rule {
-    /// False when `hit`, a keyword in some letter case, is not written as the pattern asks.
+    /// False if `hit` lacks the case of the pattern.
     pub(super) fn wants(&self, hit: &[u8]) -> bool {
         self.cased.is_empty() || self.cased.iter().any(|k| hit == k.as_bytes())
     }
 
-    /// The least entropy of a secret of this rule, in bits per byte.
     fn least_entropy(&self) -> f32 {
         const MACHINE_MADE: f32 = 2.5;
         if self.guessable { self.min_entropy } else { self.min_entropy.max(MACHINE_MADE) }
@@ -65,11 +61,10 @@ impl Rule {
             |pattern| RegexBuilder::new(pattern).unicode(false).multi_line(true).build().ok();
         let rule = &RULES[index];
         let except = || (!rule.except.is_empty()).then(|| build(rule.except)).flatten();
-        // Every pattern was parsed by the build script with the same settings.
+        // The build script parsed every pattern with the same settings.
         all[index].get_or_init(|| Some((build(rule.pattern)?, except()))).as_ref()
     }
 
-    /// Whether `secret`, behind the byte `before`, has of what `mixed` asks for.
     fn is_mixed(&self, secret: &[u8], before: Option<u8>) -> bool {
         let has = |wanted: fn(&u8) -> bool| secret.iter().any(wanted);
         let is_quoted = matches!(before, Some(b'"' | b'\'' | b'`'));
@@ -78,14 +73,13 @@ impl Rule {
     }
 }
 
-/// Every match of rule `index` that lies within `start..end` of `text`; what is around still
-/// counts for word boundaries.
+/// Matches within `start..end`; bytes around it count for word boundaries.
 pub(super) fn matches(index: usize, text: &[u8], start: usize, end: usize, spans: &mut Vec<Span>) {
     let rule = &RULES[index];
     let Some((regex, except)) = Rule::regex(index) else { return };
     let haystack = &text[..end];
     let mut at = start;
-    // Most windows hold no match; saying so needs no captures.
+    // Most windows hold no match.
     if regex.find_at(haystack, at).is_none() {
         return;
     }
@@ -100,11 +94,11 @@ pub(super) fn matches(index: usize, text: &[u8], start: usize, end: usize, spans
             || !rule.is_mixed(secret, from.checked_sub(1).map(|at| text[at]))
             || except.as_ref().is_some_and(|except| except.is_match(&text[found.range()]));
         if is_stand_in {
-            // What stands behind a name that says nothing may begin with one that does.
+            // The value of an innocent name may begin with the name of a secret.
             at = if rule.mixed { from.max(found.start() + 1) } else { at };
             continue;
         }
-        // Patterns with a group say themselves what is around it.
+        // Patterns with a group match their own context.
         if locations.get(1).is_none() && !is_word(text, from, to) {
             continue;
         }
@@ -122,9 +116,9 @@ pub(super) fn matches(index: usize, text: &[u8], start: usize, end: usize, spans
     }
 }
 
-/// False where `from..to` is a piece of a longer word, such as a file name with a digest in it.
+/// False inside a longer word, such as a file name with a digest.
 fn is_word(text: &[u8], from: usize, to: usize) -> bool {
-    /// A longer match may have been cut by the pattern's own limit.
+    /// The pattern's limit may have cut a longer match.
     const WHOLE: usize = 128;
     let before = &text[..from];
     let glued = before.last().is_some_and(u8::is_ascii_alphanumeric)

@@ -1,4 +1,4 @@
-//! Each rule held to its examples, and the prefilter to the rules.
+//! Checks each rule against its examples, and the prefilter against the rules.
 
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn examples() -> Vec<Examples> {
     file.rule
 }
 
-/// A small deterministic generator; examples must not change from run to run.
+/// Deterministic: examples must not change between runs.
 struct Made(u64);
 
 impl Made {
@@ -33,7 +33,7 @@ impl Made {
         ((self.0 >> 33) as usize) % below
     }
 
-    /// `{{set n}}` made up, the rest as it is.
+    /// Replaces `{{set n}}` by random characters.
     fn fill(&mut self, template: &str) -> String {
         let mut out = String::new();
         let mut rest = template;
@@ -151,7 +151,6 @@ fn derivation_keeps_every_alternative() {
     }
 }
 
-/// Texts dense with pieces of what the rules look for.
 fn dense() -> impl Strategy<Value = String> {
     let pieces: Vec<String> = {
         let mut made = Made(11);

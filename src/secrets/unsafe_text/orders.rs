@@ -1,5 +1,5 @@
-//! What deserves a look in a file that instructs coding agents, and is ordinary elsewhere: commands
-//! that run what they fetch, blobs that nobody can read, comments that people do not see.
+//! Text that is suspicious only in files that instruct agents: commands that run fetched code,
+//! unreadable blobs, hidden comments.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::{Place, Severity};
 
-/// Kind, what to print, and the pattern; case does not matter.
+/// Kind, message and case-insensitive pattern.
 const ORDERS: &[(&str, &str, &str)] = &[
     (
         "fetched_and_run",
@@ -46,7 +46,7 @@ const ORDERS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// An HTML comment that a tool reads, and no agent.
+/// Comments for tools, not for agents.
 const MARKERS: &[&[u8]] = &[
     b"@id",
     b"@secret-scan",
@@ -84,7 +84,6 @@ fn regex(index: usize) -> Option<&'static Regex> {
         .as_ref()
 }
 
-/// Adds a warning for each of them in `text`.
 pub(super) fn scan(text: &[u8], found: &mut Vec<Place>) {
     for (index, (kind, message, _)) in ORDERS.iter().enumerate() {
         let Some(regex) = regex(index) else { continue };
@@ -113,7 +112,7 @@ fn is_marker(comment: &[u8]) -> bool {
     MARKERS.iter().any(|marker| inner.starts_with(marker))
 }
 
-/// A long path, a ruler, or one letter again and again is no blob.
+/// Long paths, rulers and repeated letters are not blobs.
 fn is_blob(run: &[u8]) -> bool {
     let mut kinds = [0_usize; 256];
     for byte in run {

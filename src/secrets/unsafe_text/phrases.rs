@@ -1,7 +1,6 @@
-//! Phrases aimed at an agent: “ignore previous instructions” and kin.
+//! Phrases aimed at an agent, such as “ignore previous instructions”.
 //!
-//! A warning, never a refusal: a note about prompt injection says the same words. What matters is
-//! that the reviewer's eye is drawn to them.
+//! Only a warning for the reviewer: a note about prompt injection has the same words.
 
 use std::sync::OnceLock;
 
@@ -10,11 +9,11 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use super::{Place, Severity};
 
-/// Between two words: spaces, line breaks, Markdown decoration.
+/// Spaces, line breaks and Markdown decoration between two words.
 const GAP: &str = r"(?:[\s*_>#`~|/\-]{1,8})";
 
-/// Each phrase: what to tell the reviewer, words of which one must be there (lower case), and the
-/// pattern, in which a blank stands for a gap.
+/// Message for the reviewer; lower-case words, one of which must occur; pattern, in which a space
+/// matches a `GAP`.
 const PHRASES: &[(&str, &[&str], &str)] = &[
     (
         "asks to set earlier instructions aside",
@@ -82,7 +81,7 @@ const PHRASES: &[(&str, &[&str], &str)] = &[
 
 struct Phrases {
     keywords: Option<AhoCorasick>,
-    /// The phrase each keyword belongs to.
+    /// Index of each keyword's phrase.
     owner: Vec<usize>,
     compiled: Vec<OnceLock<Option<Regex>>>,
 }
@@ -107,7 +106,6 @@ fn regex(index: usize) -> Option<&'static Regex> {
         .as_ref()
 }
 
-/// Adds a warning for each phrase in `text`.
 pub(super) fn scan(text: &[u8], found: &mut Vec<Place>) {
     let Some(keywords) = &phrases().keywords else { return };
     let mut wanted = vec![false; PHRASES.len()];
