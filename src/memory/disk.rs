@@ -1,4 +1,4 @@
-//! The store's files as they lie in the work tree, read beneath its root only.
+//! The store's files in the work tree, read only beneath its root.
 
 use std::collections::BTreeSet;
 
@@ -9,28 +9,25 @@ use crate::changeset::{File, RepoPath, Snapshot as _};
 use crate::error::{Error, Result, codes};
 use crate::worktree::Worktree;
 
-/// The files of the store in a work tree.
 #[derive(Clone, Copy)]
 pub struct Disk<'a>(pub &'a Worktree);
 
-/// The path in the repository of `path`, which is relative to the store.
+/// Turns a path of the store into one of the repository.
 ///
 /// # Errors
-/// As [`RepoPath::new`].
+/// Like [`RepoPath::new`].
 pub fn repo_path(path: &str) -> Result<RepoPath> {
     RepoPath::new(format!("{DIR}/{path}"))
 }
 
-/// The path in the store of a path of the repository, if it lies there.
+/// Turns a path of the repository into one of the store, if it lies there.
 pub fn store_path(path: &RepoPath) -> Option<&str> {
     path.to_str()?.strip_prefix(DIR)?.strip_prefix('/')
 }
 
 impl Disk<'_> {
-    /// The file at `path` with its mode.
-    ///
     /// # Errors
-    /// Where something else is in the way, it cannot be read, or is too large.
+    /// If the path is not a regular file, unreadable or too large.
     pub fn file(&self, path: &str) -> Result<Option<File>> {
         let file = self.0.file(&repo_path(path)?)?;
         if file.as_ref().is_some_and(|file| file.bytes.len() > MAX_FILE_BYTES) {
@@ -43,16 +40,16 @@ impl Disk<'_> {
         Ok(file)
     }
 
-    /// The text of `path`, `None` where it is not a readable UTF-8 file.
+    /// `None` unless the file is readable UTF-8.
     pub fn text(&self, path: &str) -> Option<String> {
         String::from_utf8(self.file(path).ok()??.bytes).ok()
     }
 
-    /// The Markdown files of all categories, sorted. A directory that cannot be read has none: `lint`
-    /// tells of it.
+    /// Markdown files of all categories, sorted. Unreadable directories count as empty; `lint`
+    /// reports them.
     ///
     /// # Errors
-    /// Where the store's own directory cannot be read.
+    /// If the store's own directory is unreadable.
     pub fn markdown(&self, settings: &Settings) -> Result<Vec<String>> {
         let mut paths = Vec::new();
         for dir in settings.schema.directories() {
@@ -88,11 +85,10 @@ impl Files for Disk<'_> {
     }
 }
 
-/// Files of a store with some of them replaced or gone: as they will be.
+/// Files of a store with some replaced or removed.
 pub struct Overlay<'a> {
-    /// What lies beneath.
     pub base: &'a dyn Files,
-    /// What is replaced; `None` for what is gone.
+    /// `None` for a removed file.
     pub over: &'a std::collections::BTreeMap<String, Option<Vec<u8>>>,
 }
 

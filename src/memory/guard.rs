@@ -1,6 +1,4 @@
-//! What looks over every text before it is written: secrets, unsafe characters.
-//!
-//! The scanner itself is the room [`crate::secrets`]; this is how the memory room asks it.
+//! Screens every text before it is written, with the scanners of `secrets`.
 
 use std::borrow::Cow;
 
@@ -13,7 +11,6 @@ use crate::secrets::allow::{self, Limits, Region};
 use crate::secrets::unsafe_text::{self, Severity};
 use crate::secrets::{AllowRegions, Finding, Options, Scanner, codes};
 
-/// What was found in `line` of a text, which never repeats the secret.
 fn found(
     code: &'static Code,
     kind: &str,
@@ -26,7 +23,7 @@ fn found(
     problem
 }
 
-/// Whether what was found gives orders to who reads it: read by all agents as reviewed, it is theirs to follow.
+/// True if a finding orders its reader: agents read memory as reviewed and would obey.
 pub fn is_order(problem: &Problem) -> bool {
     let orders = [
         "agent_instruction", "hidden_comment", "fetched_and_run", "encoded_command", "encoded_blob",
@@ -34,29 +31,24 @@ pub fn is_order(problem: &Problem) -> bool {
     problem.finding.as_deref().is_some_and(|kind| orders.contains(&kind))
 }
 
-/// What came of looking a text over.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Screened {
-    /// Has to go.
+    /// Must be removed.
     pub blocking: Vec<Problem>,
-    /// Would have to go, but for the regions that the text brings.
+    /// Would block, but lies in an allowed region of the text.
     pub excused: Vec<Problem>,
-    /// To be shown to the reviewer.
     pub warnings: Vec<Problem>,
-    /// The reasons of the regions that the text itself takes out of the scan, and no commit has as
-    /// they are; they need a person.
+    /// Reasons of allowed regions that HEAD lacks; they need a person.
     pub allowed_regions: Vec<String>,
 }
 
-/// Looks texts over.
 pub trait Guard {
-    /// What is wrong with the lines of `after` that `before` does not have; what is wrong with
-    /// the others is a warning. `committed` is the file as HEAD has it, empty where it has none:
-    /// what stands there as it is has been agreed on.
+    /// Problems in lines of `after` that `before` lacks block; others are warnings. `committed` is
+    /// the file in HEAD or empty: its regions have been agreed on.
     fn screen(&self, committed: &str, before: &str, after: &str) -> Screened;
 }
 
-/// Lets everything pass: where drift alone is asked for, and in tests of the planner.
+/// Accepts everything; to detect drift, and for tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Open;
 
@@ -66,7 +58,7 @@ impl Guard for Open {
     }
 }
 
-/// The real thing: the scanner and the check for unsafe text, as the manifest sets them.
+/// Scanner and check for unsafe text, as the manifest sets them.
 #[derive(Debug)]
 pub struct Scan {
     scanner: Scanner,
@@ -75,7 +67,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// A guard with the manifest's switches. `allowed` are fingerprints of known false alarms.
+    /// `allowed` are fingerprints of known false alarms.
     pub fn new(settings: &Settings, allowed: std::collections::BTreeSet<String>) -> Self {
         let security = &settings.manifest.security;
         let limits = Limits {
@@ -86,17 +78,17 @@ impl Scan {
         let options = Options {
             secrets: security.secret_scan,
             allow_fingerprints: allowed,
-            // Regions are told apart here, by what HEAD has of them.
+            // `screen` compares regions with HEAD.
             regions: AllowRegions::Ignored,
         };
         Self { scanner: Scanner::new(&options), limits, on: security.secret_scan }
     }
 
-    /// Takes what the scanner finds out of the texts of an answer, whose messages quote what was given.
+    /// Redacts secrets in an answer, whose messages quote the request.
     pub fn redact(&self, answer: &mut Value) {
         match answer {
             Value::String(text) => {
-                // A part of a path counts as a word of its own, as in [`parts`].
+                // Scan path components as words, like [`parts`].
                 let apart = text.replace('/', "\u{0}");
                 if let Cow::Owned(clean) = self.scanner.redacted(&apart) {
                     *text = clean.replace('\u{0}', "/");
@@ -112,7 +104,7 @@ impl Scan {
     }
 }
 
-/// A path as words: what is a token in a name must not pass for a piece of base64 between slashes.
+/// A path as words: slashes would make a token look like base64.
 pub fn parts(path: &str) -> String {
     path.replace('/', " ")
 }
@@ -168,8 +160,8 @@ impl Guard for Scan {
 }
 
 impl Scan {
-    /// The allowed regions of `after`. Markers that it brings are well formed and within the limits,
-    /// or refused.
+    /// Allowed regions of `after`. Markers that it adds are well formed and within limits, or
+    /// refused.
     fn regions(&self, before: &str, after: &str, screened: &mut Screened) -> Vec<Region> {
         let markers = |text: &str| allow::markers(text.as_bytes()).len();
         match allow::regions(after.as_bytes(), &self.limits) {

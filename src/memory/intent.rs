@@ -1,4 +1,4 @@
-//! Intents: what a request is for, which files that covers, and who lets it in.
+//! Intents: purpose of a request and files that it covers.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use super::settings::{Approval, Category, Slot};
 use crate::words::words;
 
 words! {
-    /// What a request is for.
+    /// Purpose of a request.
     pub enum Intent {
         /// Working notes of the branch.
         UpdateCurrent = "update_current",
@@ -19,21 +19,19 @@ words! {
         AddPitfall = "add_pitfall",
         /// A decision.
         RecordDecision = "record_decision",
-        /// What a module is and does.
+        /// Purpose and behaviour of a module.
         RefreshModule = "refresh_module",
         /// How things are done here.
         UpdateConventions = "update_conventions",
-        /// What no longer holds goes to the archive.
+        /// Sections that no longer hold go to the archive.
         ArchiveStale = "archive_stale",
     }
 }
 
-/// The shared working notes.
 pub const SHARED: &str = "local/current.shared.md";
 
 impl Intent {
-    /// The category that is its own; none of [`Intent::RefreshModule`], which has those that are left:
-    /// the system map and the user's own.
+    /// `RefreshModule` has the remaining categories: the system map and the user's own.
     fn category(self) -> Option<&'static str> {
         Some(match self {
             Self::UpdateCurrent | Self::UpdateShared => "current",
@@ -46,8 +44,6 @@ impl Intent {
         })
     }
 
-    /// Whether this intent may change the file at `path` of `category` by `edit`.
-    ///
     /// Routing by intent alone would let `update_current` write `decisions.md` without review.
     pub fn covers(self, category: &Category, path: &str, edit: &Edit) -> bool {
         let is_own = |intent: &Self| intent.category() == Some(&category.name);
@@ -62,7 +58,7 @@ impl Intent {
         }
     }
 
-    /// The manifest's slot for this intent and operation.
+    /// The manifest's approval slot.
     pub fn slot(self, edit: &Edit) -> Slot {
         match self {
             Self::UpdateCurrent => Slot::Current,
@@ -80,25 +76,23 @@ impl Intent {
     }
 }
 
-/// How a request is let in, and why.
+/// Approval of a request, and its reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Routing {
-    /// The strictest of everything that has a say.
+    /// The strictest mode of all rules that apply.
     pub mode: Approval,
-    /// What asks for it.
+    /// The rules that require it.
     pub reason: String,
 }
 
-/// Collects what has a say in the routing; the strictest wins.
+/// The strictest rule wins.
 #[derive(Debug, Default)]
 pub struct Router {
     mode: Approval,
-    /// What asks for that mode.
     reasons: Vec<String>,
 }
 
 impl Router {
-    /// `who` says `mode`.
     pub fn say(&mut self, mode: Approval, who: impl Into<String>) {
         if mode > self.mode {
             self.mode = mode;
@@ -110,7 +104,6 @@ impl Router {
         }
     }
 
-    /// The outcome.
     pub fn finish(self) -> Routing {
         let reason = format!("{} by {}", self.mode, self.reasons.join(", "));
         Routing { mode: self.mode, reason }

@@ -1,5 +1,5 @@
-//! The lock that whoever writes the store holds meanwhile: `meta/lock`, with its holder in
-//! `meta/lock.info`, as agent-memory's own program has it.
+//! The lock of processes that write the store: `meta/lock`, with its holder in `meta/lock.info`,
+//! compatible with agent-memory.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write as _;
@@ -12,26 +12,24 @@ use crate::patience::Wait;
 use crate::proposal::Actor;
 use crate::proposal::event::timestamp;
 
-/// The file that is locked, relative to the store.
+/// Relative to the store.
 pub const PATH: &str = "meta/lock";
-/// Who has it, relative to the store.
+/// Describes the holder; relative to the store.
 pub const INFO: &str = "meta/lock.info";
 
-/// How long to wait between two looks.
+/// Pause between attempts.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Held until dropped. Its holder's description stays in [`INFO`] afterwards: what counts is the
-/// lock, which the kernel gives back however its holder ends.
+/// Held until dropped. [`INFO`] stays behind and means nothing: the kernel releases the lock
+/// however its holder ends.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
 }
 
-/// Takes the lock of the store below `root`, waiting up to `wait` for a holder.
-///
 /// # Errors
-/// `lock_held` where another program has it that long; `lock_unusable` where the lock file is not
-/// a regular file or cannot be opened.
+/// `lock_held` if another program keeps the lock longer than `wait`; `lock_unusable` if the lock
+/// file is not a regular file or cannot be opened.
 pub fn take(
     root: &Path,
     wait: Duration,
@@ -72,7 +70,7 @@ fn open(path: &Path) -> std::io::Result<File> {
     options.open(path)
 }
 
-/// Writes who has the lock; without it the lock holds all the same.
+/// Writes [`INFO`]; the lock holds without it.
 fn note(path: &Path, actor: &Actor, now: chrono::DateTime<chrono::Utc>) {
     if path.symlink_metadata().is_ok_and(|facts| !facts.is_file()) {
         return;
@@ -86,7 +84,7 @@ fn note(path: &Path, actor: &Actor, now: chrono::DateTime<chrono::Utc>) {
     let _ = file.set_len(0).and_then(|()| writeln!(file, "{facts}"));
 }
 
-/// Who has the lock, as its holder has noted.
+/// The description in [`INFO`].
 fn holder(root: &Path) -> String {
     let info = std::fs::read_to_string(root.join(DIR).join(INFO)).unwrap_or_default();
     let line: String = info.split_whitespace().collect::<Vec<_>>().join(" ");

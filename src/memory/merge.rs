@@ -1,16 +1,13 @@
-//! Three-way merge of memory files by section: what an undo makes, and what a file has already.
+//! Three-way merge of memory files by section, for undo and to recognise changes already made.
 //!
-//! Sections are matched by id (by heading, level and occurrence where they have none) within their
-//! parents. What only one side changed is taken; what both sides added is kept, ours first; what one
-//! side deleted and the other left alone is deleted; text that both sides only added to keeps both
-//! additions. Anything else both sides touched is a conflict.
+//! Sections match by id, else by heading, level and occurrence, within their parents. A change of
+//! one side is taken. Additions of both sides stay, ours first. A section deleted on one side and
+//! unchanged on the other is deleted. Other changes of both sides conflict.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::markdown::{self, Document, lines};
 
-/// Merges `ours` and `theirs`, which both come from `base`.
-///
 /// # Errors
 /// The sections in conflict, by id or heading.
 pub fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<String>> {
@@ -21,7 +18,7 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<String>
         return Ok(theirs.to_owned());
     }
     let eol = lines::dominant_ending(ours);
-    // Other line endings are no other text: ours stay.
+    // Line endings are not a difference: ours stay.
     let as_ours = |text: &'_ str| {
         if lines::dominant_ending(text) == eol {
             text.to_owned()
@@ -32,7 +29,7 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<String>
     let (base, theirs) = (&as_ours(base), &as_ours(theirs));
     let [base, ours, theirs] = [base, ours, theirs].map(markdown::parse);
     if ![&base, &ours, &theirs].iter().all(|document| document.is_closed()) {
-        // Sections cannot be told apart in a file that ends inside a code fence.
+        // Sections are unknown in a file that ends inside a code fence.
         return Err(vec!["file".to_owned()]);
     }
     let ends_line = lines::ends_line(ours.source);
@@ -44,13 +41,12 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<String>
     Ok(text)
 }
 
-/// The own text of a section, or what stands before the first one.
 struct Block<'a> {
-    /// Keys of its parents and its own: identity in the file.
+    /// Keys of its parents and its own.
     key: String,
-    /// The key of the section that it is in; empty at the top.
+    /// Empty at the top.
     parent: String,
-    /// Its id, or its level and heading.
+    /// Its id, or level and heading.
     name: String,
     level: u8,
     own: &'a str,
@@ -91,7 +87,6 @@ impl Sides<'_> {
     fn merged(&self, eol: &str) -> Result<String, Vec<String>> {
         let mut out = String::new();
         let mut conflicts = Vec::new();
-        // The sections that stay, and those that are gone.
         let mut kept: BTreeSet<&str> = BTreeSet::from([""]);
         for block in self.order() {
             let key = block.key.as_str();
@@ -102,7 +97,7 @@ impl Sides<'_> {
                 (None, Some(one), None) | (None, None, Some(one)) => Some(one.to_owned()),
                 (None, Some(one), Some(other)) if is_same(one, other) => Some(one.to_owned()),
                 (Some(base), Some(ours), Some(theirs)) => own(base, ours, theirs, eol),
-                // What one side deleted the other has to have left alone.
+                // The other side must not have changed a deleted section.
                 (Some(base), Some(one), None) | (Some(base), None, Some(one))
                     if is_same(base, one) =>
                 {
@@ -112,7 +107,6 @@ impl Sides<'_> {
             };
             match text {
                 Some(text) if kept.contains(block.parent.as_str()) => push(&mut out, &text, eol),
-                // A conflict, or a section inside one that is gone.
                 _ => conflicts.push(block.name.clone()),
             }
             kept.insert(key);
@@ -120,8 +114,8 @@ impl Sides<'_> {
         if conflicts.is_empty() { Ok(out) } else { Err(conflicts) }
     }
 
-    /// The blocks of both sides in our order; what only theirs has goes behind the block it follows
-    /// there, and behind what we added at the same place.
+    /// Our blocks in order. A block that only theirs has goes behind its predecessor there, and
+    /// behind our additions at that place.
     fn order(&self) -> Vec<&Block<'_>> {
         let mut order: Vec<&Block<'_>> = self.ours.iter().collect();
         let mut at = 0;
@@ -146,8 +140,7 @@ impl Sides<'_> {
     }
 }
 
-/// Adds a piece; one that begins a section gets a blank line before it where the piece before came
-/// from another side and has none. A heading may directly follow another one, or its marker.
+/// Adds a blank line before a section from another side, except behind a heading or marker.
 fn push(out: &mut String, text: &str, eol: &str) {
     if !out.is_empty() && !text.is_empty() {
         if !lines::ends_line(out) {
@@ -163,7 +156,7 @@ fn push(out: &mut String, text: &str, eol: &str) {
     *out += text;
 }
 
-/// Merges the own text of one section; `None` where both sides changed it.
+/// `None` if both sides changed the section's own text.
 fn own(base: &str, ours: &str, theirs: &str, eol: &str) -> Option<String> {
     let (b, o, t) = (base.trim_end(), ours.trim_end(), theirs.trim_end());
     if o == t || t == b {
@@ -172,7 +165,7 @@ fn own(base: &str, ours: &str, theirs: &str, eol: &str) -> Option<String> {
     if o == b {
         return Some(theirs.to_owned());
     }
-    // Both only added at the end, on lines of their own: keep both additions.
+    // Both only added lines at the end: keep both.
     let starts_line = |rest: &str| rest.starts_with(['\n', '\r']);
     let (mine, yours) = (o.strip_prefix(b)?, t.strip_prefix(b)?);
     if b.is_empty() || !starts_line(mine) || !starts_line(yours) {
@@ -284,8 +277,6 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Sections added on both sides are all there, and merging is the same from both sides
-        /// but for the order.
         #[test]
         fn additions_are_never_lost(mine in prop::collection::vec(0u8..20, 0..5), yours in prop::collection::vec(20u8..40, 0..5)) {
             let with = |ids: &[u8]| {

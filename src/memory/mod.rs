@@ -1,8 +1,7 @@
-//! Project memory: manifest, schema, Markdown sections, operations, provenance, routing, search.
+//! Project memory: settings, Markdown sections, operations, provenance, routing, search.
 //!
-//! The layout under `.agent-memory/` is that of the public agent-memory project (v0.5), so a
-//! store written by either works with both. [`mod@plan`] turns a request into the files it leads to;
-//! it, [`markdown`], [`settings`], [`merge`] and [`context`] are pure. [`service`] joins them with
+//! `.agent-memory/` is compatible with the public agent-memory project (v0.5). [`mod@plan`],
+//! [`markdown`], [`settings`], [`merge`] and [`context`] are pure. [`service`] connects them with
 //! the store and the work tree.
 
 pub mod context;
@@ -29,17 +28,15 @@ pub use request::Request;
 pub use response::Response;
 pub use settings::Settings;
 
-/// The store's directory in a repository.
 pub const DIR: &str = ".agent-memory";
 
-/// Largest memory file that is read, in bytes.
+/// Bytes of the largest memory file that is read.
 pub const MAX_FILE_BYTES: usize = 4 << 20;
 
-/// Largest request accepted, in bytes of JSON.
+/// Bytes of JSON.
 pub const MAX_REQUEST_BYTES: usize = 16 << 20;
 
-/// Error and reason codes of the memory room. Reasons are reported inside a response, with
-/// `status: "rejected"`.
+/// Reasons are reported inside a response with `status: "rejected"`.
 pub mod codes {
     crate::codes! {
         NOT_INITIALIZED = "memory_not_initialized", NotFound, "there is no .agent-memory/meta/manifest.yaml here, or git has files of the store that the work tree lacks";

@@ -1,7 +1,7 @@
-//! Changes of memory files that do not come as memory operations: a code proposal, a patch.
+//! Changes of memory files by code proposals and patches.
 //!
-//! They are held to what [`mod@super::plan`] asks of its own results: schema, ids, size, secrets and
-//! misleading text. A reviewer sees what does not hold; nothing is refused here.
+//! The rules of [`mod@super::plan`] apply: schema, ids, size, secrets, misleading text. Violations
+//! are shown to the reviewer; nothing is refused here.
 
 use super::guard::Guard;
 use super::markdown;
@@ -10,12 +10,11 @@ use super::settings::Settings;
 use super::{DIR, disk::store_path};
 use crate::changeset::{FileChange, RepoPath};
 
-/// One thing that does not hold of a memory file as it would be.
+/// A rule that a memory file would break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The file.
     pub path: RepoPath,
-    /// `memory_schema`, `memory_provenance`, or what the scanner found, such as `github_token`.
+    /// `memory_schema`, `memory_provenance`, or the scanner's kind, such as `github_token`.
     pub kind: &'static str,
     /// Line in the new content, from 1.
     pub line: usize,
@@ -23,19 +22,16 @@ pub struct Violation {
     pub message: String,
 }
 
-/// True if `path` lies in the memory store. Case does not matter, since on some systems it does
-/// not matter to those who read the store.
+/// Ignores case, since some file systems do.
 pub fn is_memory(path: &RepoPath) -> bool {
     let first = path.components().next().unwrap_or_default();
     first.eq_ignore_ascii_case(DIR.as_bytes())
 }
 
-/// True if `change` writes, removes or moves a file of the memory store.
 pub fn touches(change: &FileChange) -> bool {
     is_memory(&change.path) || change.origin.as_ref().is_some_and(is_memory)
 }
 
-/// What `change` would leave of a memory file that does not hold.
 pub fn violations(change: &FileChange, settings: &Settings, guard: &dyn Guard) -> Vec<Violation> {
     let Some(path) = store_path(&change.path) else { return Vec::new() };
     let Some(category) = settings.schema.category(path) else { return Vec::new() };
@@ -92,7 +88,7 @@ pub fn violations(change: &FileChange, settings: &Settings, guard: &dyn Guard) -
         say("memory_provenance", 1, message);
     }
     let before = before.unwrap_or_default();
-    // A region that the proposal brings excuses nothing: who reviews code does not look for it.
+    // A region that the proposal brings excuses nothing: reviewers of code do not look for regions.
     let screened = guard.screen(before, before, after);
     for finding in screened.blocking.into_iter().chain(screened.excused) {
         let message = format!("memory: {path} holds what its scan refuses: {}", finding.message);

@@ -1,9 +1,8 @@
-//! One thing that is wrong with a request: which operation, where in it, and what fixes it.
+//! A problem of a request: operation, place and fix.
 
 use crate::error::Code;
 
-/// One thing that is wrong. A request's problems are collected, so that all of them can be mended
-/// at once.
+/// Problems are collected, so that all can be fixed at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem(Box<Parts>);
 
@@ -21,31 +20,27 @@ impl std::ops::DerefMut for Problem {
     }
 }
 
-/// What a [`Problem`] says; behind a box, so that results stay small.
+/// Boxed, so that results stay small.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parts {
-    /// Reason code.
     pub code: &'static Code,
-    /// Index of the operation, from 0; `None` for the request as a whole.
+    /// From 0; `None` for the request as a whole.
     pub operation: Option<usize>,
-    /// The field of the request or operation, or the labelled field of a section.
+    /// Or labelled field of a section.
     pub field: Option<String>,
-    /// Line within that field's text, from 1.
+    /// Line within the field's text, from 1.
     pub line: Option<usize>,
-    /// The section concerned.
     pub section_id: Option<String>,
-    /// Where it begins, in bytes from the beginning of the file; 0 for the file as a whole.
+    /// Byte offset of the section; 0 for the whole file.
     pub start: usize,
-    /// What is wrong, quoting what was given (never a secret).
+    /// Quotes the request, never a secret.
     pub message: String,
-    /// What to do about it.
     pub fix: Option<String>,
-    /// Kind of finding, for secrets.
+    /// Kind of a scanner's finding.
     pub finding: Option<String>,
 }
 
 impl Problem {
-    /// A problem of the request as a whole.
     pub fn new(code: &'static Code, message: impl Into<String>) -> Self {
         Self(Box::new(Parts {
             code,
@@ -60,35 +55,30 @@ impl Problem {
         }))
     }
 
-    /// Says which operation it is about.
     #[must_use]
     pub fn at(mut self, operation: usize) -> Self {
         self.operation = Some(operation);
         self
     }
 
-    /// Says which field it is about.
     #[must_use]
     pub fn field(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());
         self
     }
 
-    /// Says which line of the field it is about, from 1.
     #[must_use]
     pub fn line(mut self, line: usize) -> Self {
         self.line = Some(line);
         self
     }
 
-    /// Says which section it is about.
     #[must_use]
     pub fn section(mut self, id: impl Into<String>) -> Self {
         self.section_id = Some(id.into());
         self
     }
 
-    /// Says what fixes it.
     #[must_use]
     pub fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
@@ -113,10 +103,10 @@ impl Problem {
     }
 }
 
-/// Most characters of a text that a message quotes.
+/// Characters.
 const QUOTED: usize = 80;
 
-/// `text` as a message quotes it: the beginning of a long one.
+/// Shortens `text` for a quotation.
 pub fn brief(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
         Some((at, _)) => format!("{}…", &text[..at]),

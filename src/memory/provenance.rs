@@ -1,4 +1,4 @@
-//! Where knowledge comes from: checked for each operation against its own category.
+//! Checks sources of knowledge.
 
 use super::codes;
 use super::problem::Problem;
@@ -6,24 +6,22 @@ use super::request::{Confidence, Request, Source};
 use super::settings::schema::Provenance;
 use super::settings::{Category, Settings};
 
-/// Says whether a source of type `file` exists.
 pub trait Sources {
-    /// `Ok` if what `reference` names is there: `path`, `path:line`, `path:from-to`,
-    /// `path@revision` or `path:line@revision`, relative to the repository. Else what is missing.
+    /// Accepts existing `path`, `path:line`, `path:from-to`, `path@revision` or
+    /// `path:line@revision`.
     ///
     /// # Errors
     /// One sentence.
     fn check_file(&self, reference: &str) -> Result<(), String>;
 
-    /// The text of `path`, relative to the store of memory, as HEAD has it; `None` where it has
-    /// no such text.
+    /// Text of `path`, relative to the memory store, in HEAD.
     fn committed(&self, path: &str) -> Option<String> {
         let _ = path;
         None
     }
 }
 
-/// Believes every reference; for tests, and where there is no repository to look in.
+/// For tests, and without a repository.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Trusting;
 
@@ -33,7 +31,7 @@ impl Sources for Trusting {
     }
 }
 
-/// Checks the references themselves, once per request.
+/// Checks the references, once per request.
 pub fn check_references(sources: &[Source], lookup: &dyn Sources) -> Vec<Problem> {
     let check = |(i, source): (usize, &Source)| {
         let why = match (&source.reference, source.kind.as_str()) {
@@ -48,8 +46,6 @@ pub fn check_references(sources: &[Source], lookup: &dyn Sources) -> Vec<Problem
     sources.iter().enumerate().filter_map(check).collect()
 }
 
-/// Checks the sources of a request against the category that operation `i` writes.
-/// `adds_section` says whether it brings a new one.
 pub fn check_operation(
     i: usize,
     request: &Request,
@@ -101,7 +97,6 @@ pub fn check_operation(
     problems
 }
 
-/// What a reviewer should know about how sure this is.
 pub fn warnings(request: &Request) -> Vec<String> {
     let mut warnings = Vec::new();
     let has = |kind: &str| request.sources.iter().any(|source| source.kind == kind);

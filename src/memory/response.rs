@@ -20,7 +20,7 @@ pub enum MemoryOutcome {
     Rejected,
 }
 
-/// The response. Fields that do not apply are left out.
+/// The response. Fields that do not apply are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Response {
     /// `applied`, `staged` or `rejected`.
@@ -46,20 +46,20 @@ pub struct Response {
     /// On `secret_detected` and kin: type and line, never the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// Everything that is wrong, whatever the reason.
+    /// Everything that is wrong, for any reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
-    /// On `provenance_violation`: what is missing.
+    /// On `provenance_violation`: missing sources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provenance_violations: Vec<String>,
-    /// On applied: when, RFC 3339 UTC.
+    /// On applied: time, RFC 3339 UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied_at: Option<String>,
     /// Sections touched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub affected_sections: Vec<AffectedSection>,
-    /// On applied: whether a search sees the change at once. The index follows the files, so it
-    /// always does.
+    /// On applied: true if a search sees the change at once. The index follows the files, so this
+    /// is always so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index_updated: Option<bool>,
     /// Advisories.
@@ -74,25 +74,25 @@ pub struct Response {
     /// On staged: the command that shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_command: Option<String>,
-    /// The same change is waiting already; this is that proposal.
+    /// The same change is pending already; this is that proposal.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub duplicate: bool,
 }
 
-/// Where something was found that must not be written.
+/// Place of a finding that must not be written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Finding {
-    /// What, such as `github_token`.
+    /// Kind, such as `github_token`.
     #[serde(rename = "type")]
     pub kind: String,
     /// Line within the field, from 1.
     pub line: usize,
     /// Field and line in words.
     pub approximate_location: String,
-    /// Which operation; absent for the request's own fields.
+    /// The operation; absent for the request's own fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation_index: Option<usize>,
-    /// What to do.
+    /// The fix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
@@ -102,20 +102,20 @@ pub struct Finding {
 pub struct Violation {
     /// Field of the request or operation, or labelled field of the section.
     pub field: String,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// Which operation; absent for the request's own fields.
+    /// The operation; absent for the request's own fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation_index: Option<usize>,
-    /// Which section.
+    /// The section.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section_id: Option<String>,
     /// Line within the field, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// Reason code of this one.
+    /// Reason code of this violation.
     pub code: String,
-    /// What would fix it.
+    /// The fix.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
@@ -127,7 +127,7 @@ pub struct Violation {
 pub struct AffectedSection {
     /// File, relative to `.agent-memory/`.
     pub file: String,
-    /// Section id, as operations take it: of its marker, or the one that its heading gives it.
+    /// Section id, as operations accept it: from its marker, else derived from its heading.
     pub section_id: String,
     /// Its heading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -135,12 +135,11 @@ pub struct AffectedSection {
 }
 
 impl Response {
-    /// An answer with nothing but its status.
     pub fn new(status: MemoryOutcome) -> Self {
         Self { status, ..Self::default() }
     }
 
-    /// A rejection for `problems`, all of them listed; the first is the reason.
+    /// Lists all `problems`; the first is the reason.
     pub fn rejected(problems: &[Problem]) -> Self {
         let mut response = Self::new(MemoryOutcome::Rejected);
         let first = problems.first();

@@ -1,26 +1,24 @@
-//! What `memory init` writes: settings, empty durable files, ignore rules.
+//! The files that `memory init` writes: settings, empty durable files, ignore rules.
 
 use super::settings::manifest::{Git, NAME_LINE};
 use super::settings::{DEFAULT_MANIFEST, DEFAULT_SCHEMA};
 
-/// The directories of a store that git ignores, unless the manifest keeps the first two.
+/// The manifest may keep the first two.
 pub const IGNORED: [&str; 4] = ["local/", "sessions/", "staging/", "proposals/"];
 
-/// The rest of `.agent-memory/.gitignore`.
 const DERIVED: &str = "
 # Derived indexes and caches.\nmeta/*.sqlite\nmeta/*.sqlite-*\nmeta/*.db\nmeta/*.db-*\n\n# Advisory locks.\nmeta/lock\nmeta/lock.info\n\n# Left by processes that were stopped.\n.aye-tmp-*\n";
 
-/// `.agent-memory/.gitattributes`: what two branches append stays, without a conflict.
+/// Appends on two branches merge without a conflict.
 const GITATTRIBUTES: &str = "\
 pitfalls.md merge=union
 decisions.md merge=union
 sessions/*.md merge=union
 ";
 
-/// First and last line of the block that `init` keeps in `AGENTS.md`.
+/// The block that `init` maintains in `AGENTS.md`.
 pub const BLOCK: (&str, &str) = ("<!-- aye:memory:begin -->", "<!-- aye:memory:end -->");
 
-/// What the block tells an agent.
 pub const AGENTS: &str = "## Project memory
 
 Before working, read the project's memory: `aye memory context` (add a question to narrow it down).
@@ -35,7 +33,6 @@ Found something worth keeping? Propose it, never edit `.agent-memory/` by hand:
 A `staged` answer waits for a person; `aye memory status` tells what became of it.
 ";
 
-/// `.agent-memory/.gitignore` for a store whose manifest says this of git.
 fn gitignore(git: Option<&Git>) -> String {
     let mut out = String::from("# Local state, never committed.\n");
     for directory in IGNORED {
@@ -52,8 +49,7 @@ fn gitignore(git: Option<&Git>) -> String {
     out + DERIVED
 }
 
-/// The files of a new store, path and content. `project` names it; `git` is what a manifest that
-/// is there already says of git.
+/// `git` comes from an existing manifest.
 pub fn files(project: &str, git: Option<&Git>) -> Vec<(&'static str, String)> {
     let name = serde_yaml::to_string(project).unwrap_or_default();
     let name = name.trim();
@@ -69,7 +65,6 @@ pub fn files(project: &str, git: Option<&Git>) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Where the managed block stands in `text`.
 fn block_in(text: &str) -> Option<std::ops::Range<usize>> {
     let (begin, end) = BLOCK;
     let from = text.find(begin)?;
@@ -77,20 +72,17 @@ fn block_in(text: &str) -> Option<std::ops::Range<usize>> {
     Some(from..super::markdown::lines::end_of(text, from + to))
 }
 
-/// The managed block, in which `guide` stands first.
 fn block(guide: &str) -> String {
     let (begin, end) = BLOCK;
     format!("{begin}\n{guide}\n{AGENTS}{end}\n")
 }
 
-/// Whether there is a managed block in `text` that says something else than the one with `guide`.
 pub fn is_edited(text: &str, guide: &str) -> bool {
     let lines = |text: &str| text.replace("\r\n", "\n").trim_end_matches('\n').to_owned();
     block_in(text).is_some_and(|found| lines(&text[found]) != lines(&block(guide)))
 }
 
-/// `text` (of an `AGENTS.md`) with the managed block put in, in which `guide` stands first; everything outside it
-/// stays.
+/// Text outside the block stays.
 pub fn with_block(text: &str, guide: &str) -> String {
     let eol = super::markdown::lines::dominant_ending(text);
     let block = super::markdown::lines::with_ending(&block(guide), eol);
@@ -105,7 +97,7 @@ pub fn with_block(text: &str, guide: &str) -> String {
     format!("{text}{gap}{block}")
 }
 
-/// `text` without the managed block, and without the gap before it; everything else stays.
+/// Removes the block and the gap before it.
 pub fn without_block(text: &str) -> String {
     let Some(block) = block_in(text) else { return text.to_owned() };
     let eol = super::markdown::lines::dominant_ending(text);

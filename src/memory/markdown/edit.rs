@@ -1,13 +1,12 @@
-//! Edits as splices: every byte outside the edit stays what it was.
+//! Edits as splices: every byte outside the edit stays.
 //!
-//! Inserted text takes over the file's line endings. Whether the file ends with a newline does
-//! not change, unless it was empty.
+//! Inserted text takes the file's line endings. A missing final newline stays missing, unless the
+//! file was empty.
 
 use std::ops::Range;
 
 use super::{Document, lines, marker, parse, slug};
 
-/// `source` with `range` replaced by `text`.
 pub fn splice(source: &str, range: Range<usize>, text: &str) -> String {
     let mut out = String::with_capacity(source.len() - range.len() + text.len());
     out.push_str(&source[..range.start]);
@@ -16,7 +15,6 @@ pub fn splice(source: &str, range: Range<usize>, text: &str) -> String {
     out
 }
 
-/// `content` as it is put into `document`: the file's line endings, no blank lines around it.
 fn block(document: &Document<'_>, content: &str) -> String {
     let eol = lines::dominant_ending(document.source);
     let text = lines::with_ending(content, eol);
@@ -24,7 +22,7 @@ fn block(document: &Document<'_>, content: &str) -> String {
     text[start..].trim_end().to_owned()
 }
 
-/// Length of the blank lines that `text` begins with; the first line's indentation stays.
+/// Bytes of leading blank lines; the first line's indentation stays.
 fn leading_blank_lines(text: &str) -> usize {
     let mut at = 0;
     for line in lines::iter(text) {
@@ -36,8 +34,8 @@ fn leading_blank_lines(text: &str) -> usize {
     at
 }
 
-/// Puts `content`, a block that begins with its heading, at byte `at`: where a section begins,
-/// or at the end of the file. One blank line stands on both sides of it.
+/// Inserts `content`, which begins with a heading, at byte `at`: the start of a section or the end
+/// of the file. One blank line separates it on both sides.
 pub fn insert_section(document: &Document<'_>, at: usize, content: &str) -> String {
     let source = document.source;
     let eol = lines::dominant_ending(source);
@@ -72,8 +70,8 @@ fn ends_with_blank_line(text: &str) -> bool {
     }
 }
 
-/// Adds `content` after the last line of section `i` that is not blank, children included. A
-/// list item joins a list; everything else begins a new paragraph.
+/// Adds `content` after the last nonblank line of section `i`, children included. A list item joins
+/// a list.
 pub fn append_to_section(document: &Document<'_>, i: usize, content: &str) -> String {
     let source = document.source;
     let section = &document.sections[i];
@@ -84,7 +82,7 @@ pub fn append_to_section(document: &Document<'_>, i: usize, content: &str) -> St
     let bare = end <= section.body;
     let tight = !bare && is_list_item(&text) && (is_list_item(last) || is_indented(last));
     let gap = if tight { eol.to_owned() } else { format!("{eol}{eol}") };
-    // The blank lines that follow stay; a heading right behind the section gets its blank line.
+    // Following blank lines stay; a heading directly behind gets one.
     let rest = &source[end..];
     let tail = if lines::iter(rest).all(lines::is_blank) || ends_with_blank_first(rest) {
         ""
@@ -94,7 +92,6 @@ pub fn append_to_section(document: &Document<'_>, i: usize, content: &str) -> St
     splice(source, end..end, &format!("{gap}{text}{tail}"))
 }
 
-/// True when `rest`, which begins at the end of a line, has a blank line before its text.
 fn ends_with_blank_first(rest: &str) -> bool {
     let mut lines = lines::iter(rest);
     lines.next();
@@ -118,8 +115,8 @@ fn is_indented(line: &str) -> bool {
     line.starts_with("  ") || line.starts_with('\t')
 }
 
-/// Puts `content` in the place of the own text of section `i`: heading, marker, children and the
-/// blank lines around the text stay.
+/// Replaces the own text of section `i`; heading, marker, children and surrounding blank lines
+/// stay.
 pub fn replace_own_body(document: &Document<'_>, i: usize, content: &str) -> String {
     let source = document.source;
     let section = &document.sections[i];
@@ -131,7 +128,7 @@ pub fn replace_own_body(document: &Document<'_>, i: usize, content: &str) -> Str
     if start < end {
         return splice(source, start..end, &text);
     }
-    // Nothing but blank lines: heading, blank line, text, and what was there.
+    // Empty section: a blank line precedes the text.
     let at = body.start;
     let lead = if lines::ends_line(&source[..at]) { eol.to_owned() } else { format!("{eol}{eol}") };
     let rest = &source[at..];
@@ -145,19 +142,18 @@ pub fn replace_own_body(document: &Document<'_>, i: usize, content: &str) -> Str
     splice(source, at..at, &format!("{lead}{text}{tail}"))
 }
 
-/// Puts `content`, which begins with its heading, in the place of section `i` and its children.
+/// Replaces section `i` and its children.
 pub fn replace_section(document: &Document<'_>, i: usize, content: &str) -> String {
     let range = document.sections[i].range();
     let end = lines::trimmed_end(document.source, range.clone());
     splice(document.source, range.start..end, &block(document, content))
 }
 
-/// Takes section `i` and its children out.
 pub fn remove_section(document: &Document<'_>, i: usize) -> String {
     splice(document.source, document.sections[i].range(), "")
 }
 
-/// Gives section `i` another heading text and level; marker and text stay.
+/// Changes a heading's text and level; marker and text stay.
 pub fn rename(document: &Document<'_>, i: usize, heading: &str, level: u8) -> String {
     let source = document.source;
     let section = &document.sections[i];
@@ -171,18 +167,14 @@ pub fn rename(document: &Document<'_>, i: usize, heading: &str, level: u8) -> St
     splice(source, line.start..end, &format!("{} {heading}", "#".repeat(level.into())))
 }
 
-/// Which sections of a block get a marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Only the first.
     First,
-    /// Every one.
     All,
 }
 
-/// `content` with markers for its sections that have none: the first gets `first`, others the id
-/// that a section of the same heading and level had in `before`, else a slug of their heading
-/// that neither `taken` nor the block itself uses.
+/// Adds missing markers. The first section gets `first`; others the id of the same heading and
+/// level in `before`, else an unused slug.
 pub fn with_ids(
     content: &str,
     first: Option<&str>,
@@ -223,11 +215,10 @@ pub fn with_ids(
     out
 }
 
-/// True when, apart from `touched` (indices of `before`), every section and the text before the
-/// first is the same in `after`, in the same order, whatever stands in the place of `touched`.
+/// True if only the sections `touched` (indices of `before`) differ: the preamble and other
+/// sections are equal and in order.
 ///
-/// Catches content that swallows what follows (an open code fence, an open comment) or splits
-/// it, whatever the construct.
+/// Catches content that swallows or splits its surroundings, such as an open code fence.
 pub fn keeps_others(before: &Document<'_>, touched: Range<usize>, after: &Document<'_>) -> bool {
     let (head, tail) = (touched.start, before.sections.len() - touched.end);
     let count = after.sections.len();

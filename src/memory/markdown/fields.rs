@@ -4,19 +4,18 @@ use std::ops::Range;
 
 use super::{Document, lines};
 
-/// One labelled line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// The label, as written, without emphasis.
+    /// Without emphasis.
     pub name: &'a str,
-    /// The value, without emphasis around it; may be empty.
+    /// Without emphasis; may be empty.
     pub value: &'a str,
-    /// Where its line begins in the source.
+    /// Byte offset of the line in the source.
     pub at: usize,
 }
 
-/// The fields in the own text of section `i` (children left out), in order. Lines inside code
-/// and HTML blocks, lists, quotes and tables do not count.
+/// Fields in the own text of section `i`. Lines inside code and HTML blocks, lists, quotes and
+/// tables do not count.
 pub fn of_section<'a>(document: &Document<'a>, i: usize) -> Vec<Field<'a>> {
     within(document, document.sections[i].own_body())
 }
@@ -37,7 +36,6 @@ fn within<'a>(document: &Document<'a>, body: Range<usize>) -> Vec<Field<'a>> {
     fields
 }
 
-/// `Name: value` in one line, if it is one.
 fn parse_line(line: &str) -> Option<(&str, &str)> {
     let indent = line.len() - line.trim_start_matches(' ').len();
     let text = line.trim();
@@ -48,7 +46,7 @@ fn parse_line(line: &str) -> Option<(&str, &str)> {
     let colon = inner.find(':')?;
     let name = inner[..colon].trim_end_matches(['*', '_']).trim();
     let rest = &inner[colon + 1..];
-    // A URL's scheme or a Rust path is no label.
+    // A URL's scheme or a Rust path is not a label.
     if rest.starts_with("//") || rest.starts_with(':') {
         return None;
     }

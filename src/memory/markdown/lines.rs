@@ -1,7 +1,7 @@
-//! Lines, their endings, and what stands before the Markdown of a file.
+//! Lines, their endings, and the start of Markdown in a file.
 
-/// Where Markdown begins: after a byte order mark and after front matter (`---` on the first
-/// line up to the next `---` or `...` line).
+/// Offset behind a byte order mark and front matter (`---` on the first line up to the next `---`
+/// or `...` line).
 pub fn content_start(source: &str) -> usize {
     let bom = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let first_end = end_of(source, bom);
@@ -20,7 +20,6 @@ pub fn content_start(source: &str) -> usize {
     bom
 }
 
-/// Where the line that holds byte `at` begins.
 pub fn start_of(source: &str, at: usize) -> usize {
     let before = &source.as_bytes()[..at.min(source.len())];
     let start = before.iter().rposition(|b| matches!(b, b'\n' | b'\r')).map_or(0, |i| i + 1);
@@ -31,7 +30,7 @@ fn bom_len(source: &str) -> usize {
     if source.starts_with('\u{feff}') { 3 } else { 0 }
 }
 
-/// Where the line that holds byte `at` ends, its line ending (`\n`, `\r\n`, `\r`) included.
+/// Includes the line ending (`\n`, `\r\n`, `\r`).
 pub fn end_of(source: &str, at: usize) -> usize {
     let bytes = source.as_bytes();
     match bytes.get(at..).and_then(|rest| rest.iter().position(|b| matches!(b, b'\n' | b'\r'))) {
@@ -41,7 +40,6 @@ pub fn end_of(source: &str, at: usize) -> usize {
     }
 }
 
-/// The lines of `source` with their endings.
 pub fn iter(source: &str) -> impl Iterator<Item = &str> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -54,31 +52,29 @@ pub fn iter(source: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The line ending most lines of `source` have; `\n` where there is none or a tie.
+/// The most frequent line ending; `\n` on a tie.
 pub fn dominant_ending(source: &str) -> &'static str {
     let crlf = source.matches("\r\n").count();
     let lf = source.matches('\n').count() - crlf;
     if crlf > lf { "\r\n" } else { "\n" }
 }
 
-/// `text` with every line ending turned into `ending`.
 pub fn with_ending(text: &str, ending: &str) -> String {
     let unix = text.replace("\r\n", "\n");
     if ending == "\n" { unix } else { unix.replace('\n', ending) }
 }
 
-/// True when `source` ends with a line ending, or is empty.
 pub fn ends_line(source: &str) -> bool {
     source.is_empty() || source == "\u{feff}" || source.ends_with(['\n', '\r'])
 }
 
-/// True for a line of nothing but spaces and tabs, as CommonMark has blank lines.
+/// Blank as in CommonMark: only spaces and tabs.
 pub fn is_blank(line: &str) -> bool {
     line.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
 }
 
-/// `range` of `source` without the blank lines at its end and without the last line's ending:
-/// the end offset. Whitespace at the end of a line with text is text: two spaces break the line.
+/// End of `range` without trailing blank lines and the last line's ending. Whitespace after text is
+/// text: two spaces break the line.
 pub fn trimmed_end(source: &str, range: std::ops::Range<usize>) -> usize {
     let (mut at, mut end) = (range.start, range.start);
     for line in iter(&source[range]) {
@@ -90,7 +86,7 @@ pub fn trimmed_end(source: &str, range: std::ops::Range<usize>) -> usize {
     end
 }
 
-/// The line number of byte `at`, from 1.
+/// From 1.
 pub fn number_of(source: &str, at: usize) -> usize {
     iter(&source[..at.min(source.len())]).count().max(1)
         + usize::from(at > 0 && ends_line(&source[..at.min(source.len())]))

@@ -1,12 +1,11 @@
-//! Where the sections of a Markdown file are, as byte offsets into its source.
+//! Finds the sections of a Markdown file, as byte offsets into its source.
 //!
-//! The parser only locates; nothing is ever rendered back from its tree. Whatever an edit does
-//! not name keeps its bytes.
+//! The parser only locates: no text is rendered from its tree, and edits keep all other bytes.
 //!
-//! A section is a heading at the top level of the document, with an optional marker comment on
-//! the next line (one blank line of slack): `<!-- @id: use-postgres -->`. It reaches to the next
-//! heading of the same or a higher level, so parents contain children. Headings inside code,
-//! HTML blocks, block quotes and lists are text. Setext headings are headings, as in CommonMark.
+//! A section is a top-level heading with an optional marker comment on the next line (or after one
+//! blank line): `<!-- @id: use-postgres -->`. It reaches to the next heading of the same or a
+//! higher level, so parents contain children. Headings inside code, HTML blocks, quotes and lists
+//! are text. Setext headings count, as in CommonMark.
 
 pub mod edit;
 pub mod fields;
@@ -18,69 +17,64 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-/// One section, in byte offsets of [`Document::source`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// 1 to 6.
     pub level: u8,
-    /// The heading's text without its markup (`Use Postgres` for `## Use **Postgres** ##`).
+    /// Without markup: `Use Postgres` for `## Use **Postgres** ##`.
     pub heading: String,
-    /// The heading's line (two lines or more where it is setext), with its line ending.
+    /// Several lines if setext; with line ending.
     pub heading_line: Range<usize>,
-    /// True for the underlined form.
+    /// Underlined heading.
     pub setext: bool,
-    /// The id of the marker comment, if there is one.
+    /// From the marker.
     pub id: Option<String>,
-    /// The marker's line, with its line ending.
+    /// With line ending.
     pub marker: Option<Range<usize>>,
-    /// Where the text under the heading (and marker) begins.
+    /// Behind heading and marker.
     pub body: usize,
-    /// Where the first child begins; [`Section::end`] without children.
+    /// Start of the first child, else [`Section::end`].
     pub own_end: usize,
-    /// Where the section ends, children included.
+    /// With children.
     pub end: usize,
-    /// Index of the section this one is in.
+    /// Index in [`Document::sections`].
     pub parent: Option<usize>,
 }
 
 impl Section {
-    /// Where the section begins.
     pub fn start(&self) -> usize {
         self.heading_line.start
     }
 
-    /// The whole section, children included.
+    /// With children.
     pub fn range(&self) -> Range<usize> {
         self.start()..self.end
     }
 
-    /// Heading, marker and the text before the first child.
+    /// Up to the first child.
     pub fn own_range(&self) -> Range<usize> {
         self.start()..self.own_end
     }
 
-    /// The text between heading (and marker) and the first child.
+    /// Without heading, marker and children.
     pub fn own_body(&self) -> Range<usize> {
         self.body.min(self.own_end)..self.own_end
     }
 }
 
-/// A parsed file.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
-    /// The text that was parsed.
     pub source: &'a str,
-    /// Where Markdown begins: after a byte order mark and front matter.
+    /// Behind byte order mark and front matter.
     pub start: usize,
-    /// Sections in document order.
     pub sections: Vec<Section>,
-    /// Code blocks and HTML blocks, where no labelled field is looked for.
+    /// Code and HTML blocks, which hold no labelled fields.
     pub opaque: Vec<Range<usize>>,
-    /// Offsets of comments that look like an id marker but follow no heading.
+    /// Id markers that follow no heading.
     pub stray_markers: Vec<usize>,
 }
 
-/// Parses `source`. Never fails: every text is Markdown.
+/// Never fails: every text is Markdown.
 pub fn parse(source: &str) -> Document<'_> {
     let start = lines::content_start(source);
     let mut found = Found::default();
@@ -118,7 +112,6 @@ pub fn parse(source: &str) -> Document<'_> {
     Document { source, start, sections, opaque, stray_markers }
 }
 
-/// Fills in ends and parents, with a stack of open sections.
 fn nest(sections: &mut [Section], len: usize) {
     let mut open: Vec<usize> = Vec::new();
     for i in 0..sections.len() {
@@ -163,7 +156,7 @@ impl Found {
         for (event, range) in Parser::new_ext(&source[start..], Options::empty()).into_offset_iter()
         {
             let range = range.start + start..range.end + start;
-            // The parser counts the link definitions above an underlined heading as part of it.
+            // The parser counts link definitions above as part of a heading.
             if let Some(heading) = heading.as_mut().filter(|heading| heading.setext && is_opened)
                 && !matches!(event, Event::End(TagEnd::Heading(_)))
             {
@@ -214,12 +207,11 @@ impl Found {
     }
 }
 
-/// Whether a piece of HTML speaks the marker's language.
 fn is_marker_like(html: &str) -> bool {
     html.match_indices("@id").any(|(at, _)| html[at + 3..].trim_start().starts_with(':'))
 }
 
-/// The marker on the line at `at`, or after one blank line.
+/// Allows one blank line before.
 fn marker_after(source: &str, at: usize) -> Option<(Range<usize>, String)> {
     let mut at = at;
     let end = lines::end_of(source, at);
@@ -233,8 +225,7 @@ fn marker_after(source: &str, at: usize) -> Option<(Range<usize>, String)> {
     parse_marker(&source[at..end]).map(|id| (at..end, id.to_owned()))
 }
 
-/// The id in a marker line, if it is one: at most three blanks of indentation, one comment,
-/// nothing else.
+/// At most three spaces of indentation and one comment.
 pub fn parse_marker(line: &str) -> Option<&str> {
     let indent = line.len() - line.trim_start_matches(' ').len();
     if indent > 3 {
@@ -246,13 +237,13 @@ pub fn parse_marker(line: &str) -> Option<&str> {
     plain.then_some(id)
 }
 
-/// The marker line for `id`, without a line ending.
+/// Without line ending.
 pub fn marker(id: &str) -> String {
     format!("<!-- @id: {id} -->")
 }
 
 impl Document<'_> {
-    /// Indices of the sections whose marker carries `id`; more than one is an error of the file.
+    /// More than one is an error of the file.
     pub fn by_id(&self, id: &str) -> Vec<usize> {
         self.sections
             .iter()
@@ -262,8 +253,7 @@ impl Document<'_> {
             .collect()
     }
 
-    /// The id of each section: of its marker, else one made of its heading that no other section
-    /// has. Operations take both.
+    /// From the marker, else a unique slug of the heading. Operations accept both.
     pub fn ids(&self) -> Vec<String> {
         let mut taken: HashSet<String> =
             self.sections.iter().filter_map(|section| section.id.clone()).collect();
@@ -277,27 +267,25 @@ impl Document<'_> {
         self.sections.iter().map(&mut id).collect()
     }
 
-    /// True where nothing but whitespace stands before the first heading.
     pub fn begins_with_heading(&self) -> bool {
         self.sections.first().is_some_and(|s| self.source[..s.start()].trim().is_empty())
     }
 
-    /// The whole text of section `i`, children included.
+    /// With children.
     pub fn text(&self, i: usize) -> &str {
         &self.source[self.sections[i].range()]
     }
 
-    /// Heading, marker and own text of section `i`, without children.
+    /// Without children.
     pub fn own_text(&self, i: usize) -> &str {
         &self.source[self.sections[i].own_range()]
     }
 
-    /// The text of section `i` between its heading and its first child.
     pub fn own_body(&self, i: usize) -> &str {
         &self.source[self.sections[i].own_body()]
     }
 
-    /// Headings from the outermost section down to `i`.
+    /// From the outermost heading down to `i`.
     pub fn trail(&self, i: usize) -> Vec<&str> {
         let mut trail = vec![self.sections[i].heading.as_str()];
         let mut at = i;
@@ -309,9 +297,7 @@ impl Document<'_> {
         trail
     }
 
-    /// True when nothing but headings may follow: text added at the end stays text of the last
-    /// section. False where the file ends inside a code fence, a comment or another HTML block
-    /// that would swallow it.
+    /// False if an unclosed code fence, comment or HTML block would swallow added text.
     pub fn is_closed(&self) -> bool {
         let eol = lines::dominant_ending(self.source);
         let probe = format!("{}{eol}{eol}# probe{eol}", self.source);
@@ -320,7 +306,7 @@ impl Document<'_> {
             && parsed.sections.last().is_some_and(|s| s.heading == "probe" && s.level == 1)
     }
 
-    /// Ids that occur more than once, each once, in order.
+    /// Each once, in order.
     pub fn duplicate_ids(&self) -> Vec<&str> {
         let (mut seen, mut duplicates) = (HashSet::new(), Vec::new());
         for id in self.sections.iter().filter_map(|s| s.id.as_deref()) {

@@ -1,10 +1,9 @@
-//! Section ids: lower-case slugs that keep letters and digits of every script.
+//! Section ids: lower-case slugs.
 
-/// Longest id, in characters.
+/// Characters.
 pub const MAX: usize = 64;
 
-/// The slug of `heading`: letters and digits of every script in lower case, everything between
-/// them one hyphen, at most [`MAX`] characters. `section` where nothing is left.
+/// Joins letters and digits of every script by hyphens; `section` if none remain.
 pub fn slug(heading: &str) -> String {
     let mut out = String::new();
     let mut gap = false;
@@ -23,7 +22,7 @@ pub fn slug(heading: &str) -> String {
     if cut.is_empty() { "section".to_owned() } else { cut.to_owned() }
 }
 
-/// Combining marks, which belong to the letter before them.
+/// Combining marks belong to the letter before them.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}'
         | '\u{20d0}'..='\u{20ff}' | '\u{fe20}'..='\u{fe2f}' | '\u{93c}' | '\u{94d}' | '\u{3099}' | '\u{309a}')
@@ -34,7 +33,7 @@ fn truncate(text: &str, max: usize) -> &str {
     text[..end].trim_end_matches('-')
 }
 
-/// `slug(heading)`, with `-2`, `-3` and on where `taken` says it is in use.
+/// Adds `-2`, `-3` and so on.
 pub fn unique(heading: &str, taken: impl Fn(&str) -> bool) -> String {
     let base = slug(heading);
     if !taken(&base) {
@@ -51,7 +50,7 @@ pub fn unique(heading: &str, taken: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// True for an id that may be written: 1 to [`MAX`] letters, digits, `-`, `_` or `.`.
+/// Accepts 1 to [`MAX`] letters, digits, `-`, `_` or `.`.
 pub fn is_valid(id: &str) -> bool {
     !id.is_empty()
         && id.chars().count() <= MAX

@@ -1,4 +1,4 @@
-//! Whether an operation may be at all: its path, its file's category, the intent, the route.
+//! Admission of an operation: its path, category, intent and route.
 
 use super::{Planner, notes_path};
 use crate::changeset::RepoPath;
@@ -10,7 +10,7 @@ use crate::memory::{DIR, codes, markdown};
 use crate::spelling::did_you_mean;
 
 impl<'a> Planner<'a> {
-    /// The path that an operation really means, and its category.
+    /// The effective path of an operation, and its category.
     pub(super) fn locate_operation(
         &mut self,
         i: usize,
@@ -34,7 +34,7 @@ impl<'a> Planner<'a> {
         Some((path, category))
     }
 
-    /// Whether the intent covers the file, and the manifest allows the edit; how it is let in.
+    /// Checks intent and manifest, and routes the edit.
     pub(super) fn admit(&mut self, i: usize, edit: &Edit, path: &str, category: &Category) -> bool {
         let settings = self.world.settings;
         if let Some(intent) = self.request.intent {
@@ -88,7 +88,6 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What the manifest says of working notes.
     fn check_notes(&mut self, i: usize, path: &str, category: &Category) {
         if category.name != "current" {
             return;
@@ -132,7 +131,6 @@ impl<'a> Planner<'a> {
         Some(category)
     }
 
-    /// Some categories are not for proposals.
     pub(super) fn refuse_closed(&self, category: &Category, path: &str) -> Result<(), Problem> {
         let (code, why) = if category.server_managed || !category.agent_writable {
             (&codes::SERVER_MANAGED, "is not open to proposals")
@@ -145,7 +143,6 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// A path of the store that could be a file in it.
 pub(super) fn check_path(path: &str) -> Result<(), Problem> {
     let is_padded = |part: &str| {
         let stem = part.strip_suffix(".md").unwrap_or(part);

@@ -1,19 +1,17 @@
-//! `index.md`, the generated page that routes a reader: what to read always, what is where, how
-//! much of it. Deterministic: no clock, no order but that of names.
+//! `index.md`, the generated page that lists files, topics and sizes. Deterministic: sorted by
+//! name, without a clock.
 
 use super::Files;
 use crate::error::Error;
 use crate::memory::markdown::{self, fields};
 use crate::memory::settings::Settings;
 
-/// Its path in the store.
 pub const PATH: &str = "index.md";
 
-/// The page for the store as `files` shows it. What cannot be read is said to be so, and keeps
-/// nobody from the rest.
+/// Unreadable files are listed as such.
 ///
 /// # Errors
-/// Those of listing the store's own directory.
+/// If the store's own directory cannot be listed.
 pub fn render(files: &dyn Files, settings: &Settings) -> Result<String, Error> {
     let notes = &settings.manifest.local_state;
     let mut out = String::from(
@@ -53,12 +51,12 @@ pub fn render(files: &dyn Files, settings: &Settings) -> Result<String, Error> {
     Ok(out)
 }
 
-/// The files in a directory; none where it cannot be read.
+/// Empty if unreadable.
 fn names(files: &dyn Files, dir: &str) -> Vec<String> {
     files.list(dir).unwrap_or_default()
 }
 
-/// Durable files but the page itself, the conventions and the archive, by directory.
+/// Durable files except the page itself, conventions and archive, by directory.
 fn topics(files: &dyn Files, settings: &Settings) -> Result<Vec<String>, Error> {
     let mut paths = files.list("")?;
     for dir in settings.schema.directories().iter().filter(|dir| !dir.is_empty()) {

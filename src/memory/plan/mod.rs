@@ -1,8 +1,7 @@
-//! From a request to the files it leads to: every check, every operation in order, in memory.
+//! Turns a request into the resulting files, in memory.
 //!
-//! A pure function of the request, the settings and the present files. Planning the same request
-//! again on other files is how a staged proposal is applied and rebased: what it was written for
-//! is kept as [`Precondition`]s and compared.
+//! A pure function of request, settings and files. Staged proposals are applied and rebased by
+//! planning again and comparing [`Precondition`]s.
 
 mod admit;
 pub mod index_page;
@@ -28,18 +27,18 @@ use super::settings::{Approval, Settings};
 use super::{codes, markdown};
 use crate::error::{self, Error};
 
-/// The present files of a store.
 pub trait Files {
-    /// The bytes of `path` (relative to the store), `None` where there is no file.
+    /// Bytes of `path`, relative to the store; `None` if there is no file.
     ///
     /// # Errors
-    /// Where something else is in the way, or it cannot be read or is too large.
+    /// If `path` is not a regular file, unreadable or too large.
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Error>;
 
-    /// The paths of the files directly in the directory `dir` (`""` for the store itself), sorted.
+    /// Sorted paths of the files directly in `dir` (`""` for the store itself); none if `dir` is
+    /// missing.
     ///
     /// # Errors
-    /// Where the directory cannot be read; a missing one is empty.
+    /// If `dir` cannot be read.
     fn list(&self, dir: &str) -> Result<Vec<String>, Error>;
 }
 
@@ -58,57 +57,42 @@ impl Files for BTreeMap<String, Vec<u8>> {
     }
 }
 
-/// What planning needs to know of the world.
 #[derive(Clone, Copy)]
 pub struct World<'a> {
-    /// Manifest and schema.
     pub settings: &'a Settings,
-    /// The present files.
     pub files: &'a dyn Files,
-    /// Scanners.
     pub guard: &'a dyn Guard,
-    /// Lookup of cited files.
     pub sources: &'a dyn Sources,
-    /// When it was proposed: names the session log, dates the archive.
+    /// Time of proposing: names the session log, dates the archive.
     pub at: DateTime<Utc>,
-    /// The branch, if there is one.
     pub branch: Option<&'a str>,
 }
 
-/// One file before and after.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEdit {
-    /// Bytes before; `None` where it is new.
+    /// `None` for a new file.
     pub before: Option<Vec<u8>>,
-    /// Bytes after.
     pub after: Vec<u8>,
 }
 
-/// What a request leads to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryPlan {
-    /// TextChange files by path (relative to the store), the generated index page not among them.
+    /// By path, without the generated index page.
     pub files: BTreeMap<String, FileEdit>,
-    /// How it is let in.
     pub routing: Routing,
-    /// Sections touched, in order of file.
     pub affected: Vec<AffectedSection>,
-    /// For the reviewer.
     pub warnings: Vec<String>,
-    /// What the operations were written for.
+    /// State that the operations expect.
     pub preconditions: Vec<Precondition>,
 }
 
-/// Plans `request`.
-///
 /// # Errors
-/// Every problem found, of all operations.
+/// Every problem of all operations.
 pub fn plan(request: &Request, world: &World<'_>) -> Result<MemoryPlan, Vec<Problem>> {
     probe(request, world).0
 }
 
-/// Plans `request`, and gives what its operations were written for even where the plan fails:
-/// that is how drift is told from other problems.
+/// Returns preconditions even if the plan fails: they tell drift from other problems.
 pub fn probe(
     request: &Request,
     world: &World<'_>,
@@ -119,13 +103,12 @@ pub fn probe(
     (planner.finish(), preconditions)
 }
 
-/// The text of a file before the first operation, and after those so far; `None`: no file.
+/// Text before the first operation and now; `None` without a file.
 struct State {
     before: Option<String>,
     now: Option<String>,
 }
 
-/// A changed file.
 struct TextChange {
     path: String,
     before: Option<String>,
@@ -135,15 +118,14 @@ struct TextChange {
 struct Planner<'a> {
     request: &'a Request,
     world: World<'a>,
-    /// Every file looked at.
     states: BTreeMap<String, State>,
     problems: Vec<Problem>,
     warnings: Vec<String>,
     preconditions: Vec<Precondition>,
     router: Router,
-    /// The first operation that failed on a file.
+    /// First failed operation by file.
     failed: BTreeMap<String, usize>,
-    /// The last operation that touched a section of a file.
+    /// Last operation by file and section.
     last_change: BTreeMap<(String, String), usize>,
 }
 
@@ -182,7 +164,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// The text of `path` as the operations so far left it.
+    /// The text of `path` after the operations so far.
     fn state(&mut self, i: usize, path: &str) -> Option<Option<String>> {
         if !self.states.contains_key(path) {
             let text = match read_text(self.world.files, path) {
@@ -208,14 +190,13 @@ impl<'a> Planner<'a> {
         self.states.get(path).map(|state| state.now.clone())
     }
 
-    /// The operations so far leave `text` at `path`, whose state was asked for.
+    /// Requires an earlier call of `state` for `path`.
     fn put(&mut self, path: &str, text: String) {
         if let Some(state) = self.states.get_mut(path) {
             state.now = Some(text);
         }
     }
 
-    /// The files that the operations so far have changed.
     fn changed(&self) -> impl Iterator<Item = TextChange> {
         let changed = self.states.iter().filter(|(_, state)| state.now != state.before);
         changed.filter_map(|(path, state)| {
@@ -224,7 +205,7 @@ impl<'a> Planner<'a> {
         })
     }
 
-    /// A file that is there under the name `path` in other letters.
+    /// An existing path that differs only in case.
     fn same_but_for_case(&self, path: &str) -> Option<String> {
         let dir = path.rsplit_once('/').map_or("", |(dir, _)| dir);
         let lower = path.to_lowercase();
@@ -278,12 +259,11 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// The working notes of `branch`, and the name that agent-memory has for them.
+/// Notes of `branch`, under aye's name and agent-memory's.
 pub fn notes_paths(branch: &str) -> [String; 2] {
     [notes_path(branch), format!("local/current.{}.md", branch.replace('/', "-"))]
 }
 
-/// The working notes of `branch`.
 pub fn notes_path(branch: &str) -> String {
     format!("local/current.{}.md", markdown::slug::slug(branch))
 }

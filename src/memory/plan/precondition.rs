@@ -1,4 +1,4 @@
-//! What a staged operation was written for, and whether that still holds.
+//! Preconditions of a staged operation, and their drift.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::memory::codes;
 use crate::memory::markdown::{Document, lines};
 use crate::memory::problem::Problem;
 
-/// How a precondition is checked. The words are those of the public format.
+/// Check of a precondition. The public format defines the words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
@@ -16,11 +16,11 @@ pub enum Policy {
     RequireSectionResolvable,
     /// There is no such file.
     RequireFileAbsent,
-    /// There is such a file; with a hash: unchanged.
+    /// The file exists; with a hash, unchanged.
     RequireFilePresent,
 }
 
-/// One thing an operation was written for.
+/// State that an operation expects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Precondition {
     /// Index of the operation.
@@ -30,9 +30,9 @@ pub struct Precondition {
     /// Section; its heading where it has no id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section_id: Option<String>,
-    /// What is asked.
+    /// The check.
     pub policy: Policy,
-    /// Hash of the text, where it has to be the same.
+    /// Hash of a text that must not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
 }
@@ -42,8 +42,7 @@ impl Precondition {
         matches!(self.policy, Policy::RequireFileAbsent | Policy::RequireFilePresent)
     }
 
-    /// What is so now instead, where this does not hold. `problems` are those of planning, which say why
-    /// a target cannot be found.
+    /// Describes the change since, if any. `problems` of planning explain why a target is missing.
     fn drift(&self, now: &[Self], problems: &[Problem]) -> Option<String> {
         let is_it = |other: &&Self| {
             (other.operation_index, &other.path, other.is_of_file())
@@ -72,7 +71,7 @@ impl Precondition {
     }
 }
 
-/// What of `recorded` no longer holds where planning finds `now`, and `problems` with it.
+/// Compares `recorded` with a new plan's preconditions and problems.
 pub fn drift(
     recorded: &[Precondition],
     now: &[Precondition],
@@ -92,8 +91,7 @@ pub fn drift(
     drifted.collect()
 }
 
-/// `sha1:` and the hash of `text`, whatever its line endings and the blanks at its end: another
-/// section that is added behind does not change this one.
+/// Ignores line endings and trailing whitespace: a section added behind must not change the hash.
 pub fn hash(text: &str) -> String {
     let text = lines::with_ending(text.trim_end(), "\n");
     let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha1);
@@ -102,7 +100,7 @@ pub fn hash(text: &str) -> String {
     format!("sha1:{hex}")
 }
 
-/// How a section is named in preconditions and answers: its id, else its heading.
+/// The id, else the heading.
 pub fn name<'d>(document: &'d Document<'_>, i: usize) -> &'d str {
     let section = &document.sections[i];
     section.id.as_deref().unwrap_or(&section.heading)

@@ -1,4 +1,4 @@
-//! Every text of a request, looked over: secrets, unsafe text, forged markers.
+//! Screens a request for secrets, unsafe text and forged markers.
 
 use super::Planner;
 use crate::memory::guard::{self, Screened};
@@ -8,7 +8,6 @@ use crate::memory::request::{Operation, Text};
 use crate::memory::settings::Approval;
 
 impl Planner<'_> {
-    /// The request's own texts.
     pub(super) fn screen_request(&mut self) {
         for Text { field, text } in &self.request.texts {
             self.screen(None, "", field, text);
@@ -25,8 +24,7 @@ impl Planner<'_> {
         }
     }
 
-    /// The file at `path` as HEAD has it, where that matters for `text`: for regions that are left
-    /// out of the secret scan.
+    /// Read only if `text` has regions without a secret scan.
     pub(super) fn committed(&self, path: &str, text: &str) -> String {
         if !text.contains("@secret-scan") {
             return String::new();
@@ -75,14 +73,14 @@ impl Planner<'_> {
         }
     }
 
-    /// What gives orders waits for a person.
+    /// Text that gives orders waits for a person.
     pub(super) fn stage_orders(&mut self, warnings: &[Problem]) {
         if warnings.iter().any(guard::is_order) {
             self.router.say(Approval::Stage, "text that gives orders to agents");
         }
     }
 
-    /// A marker that belongs to no heading of the content would pass for one later.
+    /// A marker without a heading could later act as a section's id.
     fn refuse_forged_markers(&mut self, i: usize, field: &str, text: &str) {
         if !text.contains("@id") {
             return;
@@ -103,7 +101,7 @@ impl Planner<'_> {
     }
 }
 
-/// True for what has to be one line: all but the texts that are kept as they are.
+/// False for texts that keep their lines.
 fn is_line(field: &str) -> bool {
     !matches!(field, "rationale" | "content" | "replacement")
 }

@@ -30,7 +30,7 @@ fn request(intent: &str, operations: Value) -> Request {
     read(&value)
 }
 
-/// Reads a request of which the form is right.
+/// Fails if the request is malformed.
 fn read(value: &Value) -> Request {
     let request = Request::read(value);
     assert!(request.problems.is_empty(), "{:#?}", request.problems);
@@ -81,7 +81,7 @@ fn sections_are_appended_at_the_end_and_inside_a_parent() {
     );
 }
 
-/// Each operation that has a target, with what it does to `Build` of the pitfalls.
+/// Each operation with a target, and its effect on section `Build` of the pitfalls.
 fn targeted() -> Vec<(Value, String)> {
     vec![
         (
@@ -316,7 +316,6 @@ fn the_schema_holds_for_what_is_new_or_changed() {
     );
     assert_eq!(reasons(&store(), &op(&format!("{FIELDS}Status: active\n"))), ["validation_failed"]);
     assert!(run(&store(), &op(FIELDS)).0.is_ok());
-    // An old section that breaks the schema does not stand in the way of a new one.
     let mut old = store();
     old.insert(
         "decisions.md".into(),

@@ -1,4 +1,4 @@
-//! What the files must be like after all operations: size, schema, secrets in context.
+//! Checks of the resulting files.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -12,7 +12,6 @@ use crate::memory::settings::Category;
 use crate::secrets::codes as guard_codes;
 
 impl Planner<'_> {
-    /// Checks every changed file.
     pub(super) fn check_results(&mut self) {
         let limit = self.world.settings.manifest.budgets.max_file_chars;
         let changed: Vec<TextChange> = self.changed().collect();
@@ -37,11 +36,11 @@ impl Planner<'_> {
                 let section = problem.section_id.clone().unwrap_or_default();
                 let last = self.last_change.get(&(path.clone(), section)).copied();
                 problem.operation = last.or_else(|| self.last_change_of(path));
-                // Lines are those of the file, which the proposer has not seen.
+                // The proposer has not seen lines of the file.
                 problem.line = None;
                 self.problems.push(problem);
             }
-            // What an archived copy repeats is not new.
+            // Text that an archived copy repeats is not new.
             let base = match before {
                 Some(before) => before.as_str(),
                 None if category.write_once => archived.as_str(),
@@ -51,12 +50,11 @@ impl Planner<'_> {
         }
     }
 
-    /// The last operation that touched the file at `path`.
     fn last_change_of(&self, path: &str) -> Option<usize> {
         self.last_change.iter().filter(|((file, _), _)| file == path).map(|(_, i)| *i).max()
     }
 
-    /// Scans whole files, where a text may become a secret by what it is put next to.
+    /// Text may become a secret next to other text.
     fn screen_file(&mut self, path: &str, before: &str, after: &str) {
         let committed = self.committed(path, after);
         let screened = self.world.guard.screen(&committed, before, after);
@@ -65,7 +63,8 @@ impl Planner<'_> {
                 self.problems.push(found.field(format!("{path} after the operations")));
             }
         }
-        // Misleading text that is new was told of with its operation; two may make an order together.
+        // New misleading text was reported with its operation, but two texts may form an order
+        // together.
         self.stage_orders(&screened.warnings);
         let old = screened.warnings.iter().filter(|f| f.code.id != guard_codes::UNSAFE_TEXT.id);
         for found in old {
@@ -75,8 +74,7 @@ impl Planner<'_> {
     }
 }
 
-/// Checks the sections of `after` that `before` does not have as they are. `before: None` checks
-/// every section, as for a new file and for lint.
+/// Checks sections that differ from `before`; all of them for a new file and for lint.
 pub fn check_sections(
     category: &Category,
     path: &str,
@@ -112,7 +110,7 @@ pub fn check_sections(
                 was.id.is_none() && was.level == section.level && was.heading == section.heading
             })
         };
-        // An edit of a section that has no id does not have to give it one; lint asks for it.
+        // An edit need not add an id; lint asks for it.
         let is_old = old.as_ref().is_some_and(had_none);
         if category.section_id_required && section.id.is_none() && !is_old {
             let suggested = slug::unique(&section.heading, |id| taken.contains(id));
@@ -146,8 +144,8 @@ fn unchanged(old: &Document<'_>, new: &Document<'_>, i: usize) -> bool {
     })
 }
 
-/// Entries are what the schema's fields are about: the sections right below the file's title, or
-/// at the top where there is none. The title itself is no entry, unless it carries the fields.
+/// Entries are the sections directly below the file's title, or at the top without a title. A title
+/// with fields is itself an entry.
 fn is_entry(document: &Document<'_>, i: usize, category: &Category) -> bool {
     let section = &document.sections[i];
     let required = &category.section_schema.per_section_required_fields;
@@ -220,7 +218,7 @@ fn check_fields(
     problems
 }
 
-/// Sections that one text has and the other does not have as they are, by name.
+/// Sections that were added, changed or removed.
 pub fn touched(path: &str, before: &str, after: &str) -> Vec<AffectedSection> {
     let (old, new) = (markdown::parse(before), markdown::parse(after));
     let (old_ids, new_ids) = (old.ids(), new.ids());
@@ -241,7 +239,7 @@ pub fn touched(path: &str, before: &str, after: &str) -> Vec<AffectedSection> {
         .collect()
 }
 
-/// As [`touched`], the names alone.
+/// Names of [`touched`] sections.
 pub(super) fn touched_names<'d>(old: &'d Document<'_>, new: &'d Document<'_>) -> Vec<&'d str> {
     let own = |document: &'d Document<'_>| -> Vec<(&'d str, &'d str)> {
         (0..document.sections.len())

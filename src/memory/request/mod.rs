@@ -1,4 +1,5 @@
-//! The request of `memory.propose_update`: read strictly, with every fault of its form at once.
+//! The request of `memory.propose_update`, read strictly; all malformed fields are reported at
+//! once.
 
 mod operation;
 mod reader;
@@ -17,40 +18,33 @@ use crate::error::codes::SIZE_LIMIT;
 use crate::spelling::{did_you_mean, one_of};
 use crate::words::words;
 
-/// The fields of a request.
 pub const FIELDS: [&str; 6] =
     ["intent", "rationale", "operations", "sources", "confidence", "owner"];
 
-/// Most operations in one request.
+/// Maximum operations per request.
 const MOST: usize = 1000;
 
-/// Structured edits of the project's memory, as far as they could be read.
+/// Structured edits of memory, as far as readable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// What it is for; `None` where that could not be read.
+    /// `None` if unreadable.
     pub intent: Option<Intent>,
-    /// Why, in the proposer's words.
     pub rationale: Option<String>,
-    /// The edits, in order.
     pub operations: Vec<Operation>,
-    /// Where the knowledge comes from.
     pub sources: Vec<Source>,
-    /// How sure the proposer is.
     pub confidence: Option<Confidence>,
-    /// Who proposes, by name.
     pub owner: Option<String>,
-    /// All texts that were given beside those of the operations, to be screened whatever they are.
+    /// Texts outside operations, all to be screened.
     pub texts: Vec<Text>,
-    /// Every fault of its form. A request with one leads to no plan.
+    /// Malformed fields; with any there is no plan.
     pub problems: Vec<Problem>,
 }
 
-/// Where knowledge comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// `file`, `test`, `user`, `session`, `inference` or `external`.
     pub kind: String,
-    /// What exactly: a path (`src/a.rs`, `src/a.rs:12`, `src/a.rs@v1.2`), a test's name, a URL.
+    /// A path (`src/a.rs`, `src/a.rs:12`, `src/a.rs@v1.2`), a test's name, a URL.
     pub reference: Option<String>,
 }
 
@@ -65,7 +59,7 @@ words! {
     }
 }
 
-// The schema is data that models read; a test holds it to what is read here.
+// The schema is data that models read; a test compares it with this reader.
 impl schemars::JsonSchema for Request {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Request".into()
@@ -77,7 +71,7 @@ impl schemars::JsonSchema for Request {
 }
 
 impl Request {
-    /// Reads as much of `value` as can be read.
+    /// Reads the readable parts of `value`.
     pub fn read(value: &Value) -> Self {
         let mut problems = Vec::new();
         let nothing = Value::Null;
@@ -136,7 +130,6 @@ fn intent(value: Option<&Value>, problems: &mut Vec<Problem>) -> Option<Intent> 
     intent
 }
 
-/// The items of the list of sources.
 fn items<'v>(value: Option<&'v Value>, problems: &mut Vec<Problem>) -> &'v [Value] {
     match value {
         None | Some(Value::Null) => &[],
@@ -150,7 +143,7 @@ fn items<'v>(value: Option<&'v Value>, problems: &mut Vec<Problem>) -> &'v [Valu
     }
 }
 
-/// What a list of sources is like.
+/// Example for hints.
 const A_SOURCE: &str = "[{\"type\": \"file\", \"ref\": \"src/main.rs\"}]";
 
 impl Source {
@@ -174,7 +167,7 @@ impl Source {
     }
 }
 
-/// The name of an owner, who is text or an object with further facts of the proposer's own.
+/// An owner is text or an object with further facts.
 fn owner(value: &Value, problems: &mut Vec<Problem>) -> Option<String> {
     match value {
         Value::Null => None,
@@ -260,7 +253,6 @@ mod tests {
         assert!(request.operations.iter().all(|operation| operation.edit.is_none()));
     }
 
-    /// Each operation with every field of the schema: what it does not refuse is what it takes.
     #[test]
     fn the_schema_has_the_fields_and_words_that_are_read() {
         let schema: Value = serde_json::from_str(include_str!("schema.json")).unwrap();

@@ -1,4 +1,4 @@
-//! The eight operations: what each takes, and how that is read.
+//! The eight operations and their fields.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::reader::{Reader, Text, texts};
 use crate::memory::problem::{Problem, brief};
 use crate::spelling::{did_you_mean, one_of};
 
-/// What `create_file` does where there is a file.
+/// Effect of `create_file` on an existing file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IfExists {
@@ -16,7 +16,7 @@ pub enum IfExists {
     Replace,
 }
 
-/// What `replace_section` does where there is no such section.
+/// Effect of `replace_section` without such a section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IfMissing {
@@ -26,24 +26,20 @@ pub enum IfMissing {
     CreateFile,
 }
 
-/// Which section of the file is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// The one with this id.
     Id(String),
-    /// One with this heading.
     Heading {
-        /// Its text, with or without the `#` marks.
+        /// With or without `#` marks.
         text: String,
-        /// Its level, from 1 to 6.
+        /// From 1 to 6.
         level: Option<u8>,
-        /// Which of several, from 1.
+        /// From 1, among equal headings.
         occurrence: Option<u32>,
     },
 }
 
 impl Target {
-    /// The id, where the section is meant by it.
     pub fn id(&self) -> Option<&str> {
         match self {
             Self::Id(id) => Some(id),
@@ -52,8 +48,8 @@ impl Target {
     }
 }
 
-/// What an operation does to its file. The variants are the words of the format. A level that is not
-/// given is the present one; the heading of a new section is put above a content that begins with none.
+/// The format defines the variants. An absent level means the present one; the heading of a new
+/// section is added unless the content begins with one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Edit {
     CreateFile { content: String, if_exists: IfExists },
@@ -66,16 +62,15 @@ pub enum Edit {
     RenameHeading { target: Target, heading: String, level: Option<u8> },
 }
 
-/// The heading of a new section, as far as it is given beside its content.
+/// As far as given beside the content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heading {
-    /// With or without the `#` marks.
+    /// With or without `#` marks.
     pub text: Option<String>,
     /// From 1 to 6.
     pub level: Option<u8>,
 }
 
-/// The names of the operations.
 pub const OPERATIONS: [&str; 8] = [
     "create_file",
     "replace_section",
@@ -88,12 +83,11 @@ pub const OPERATIONS: [&str; 8] = [
 ];
 
 impl Edit {
-    /// True for the two that move a section into the archive.
     pub fn archives(&self) -> bool {
         matches!(self, Self::ArchiveSection { .. } | Self::RemoveSection { .. })
     }
 
-    /// The new text of the file; empty where there is none.
+    /// Empty without new text.
     pub fn content(&self) -> &str {
         match self {
             Self::CreateFile { content, .. }
@@ -108,21 +102,20 @@ impl Edit {
     }
 }
 
-/// One edit of one file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// Which of [`OPERATIONS`], as it was given.
+    /// As given; should be in [`OPERATIONS`].
     pub name: String,
-    /// The file, relative to the store.
+    /// Relative to the store.
     pub path: String,
-    /// What is done to it; `None` where that cannot be read.
+    /// `None` if unreadable.
     pub edit: Option<Edit>,
-    /// All texts that were given, to be screened whatever they are.
+    /// All given texts, to be screened.
     pub texts: Vec<Text>,
 }
 
 impl Operation {
-    /// Reads operation `i`. Every fault of its form goes to `problems`; with one it has no edit.
+    /// An operation with problems has no edit.
     pub(super) fn read(i: usize, value: &Value, problems: &mut Vec<Problem>) -> Self {
         let nothing = Map::new();
         let map = value.as_object().unwrap_or(&nothing);
@@ -132,7 +125,7 @@ impl Operation {
             fields.wrong("", "an operation has to be an object", "{\"operation\": …, \"path\": …}");
         }
         let name = fields.text("operation").unwrap_or_default();
-        // A session log may leave its path open.
+        // A session log may omit its path.
         let path = fields.text("path").unwrap_or_default();
         let edit = match name.as_str() {
             "create_file" => {

@@ -1,4 +1,4 @@
-//! One JSON object of a request, field by field.
+//! Reads one JSON object of a request, field by field.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -8,16 +8,14 @@ use crate::memory::codes;
 use crate::memory::problem::{Problem, brief};
 use crate::spelling::{meant, nearest};
 
-/// A text of a request, and the field that it stands in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     /// `content`, `owner.id`
     pub field: String,
-    /// As it was given.
     pub text: String,
 }
 
-/// The texts of `map`, those of the objects in it included; `prefix` stands before their fields.
+/// Includes texts of nested objects; `prefix` precedes their fields.
 pub(super) fn texts(map: &Map<String, Value>, prefix: &str) -> Vec<Text> {
     let mut found = Vec::new();
     for (key, value) in map {
@@ -31,7 +29,7 @@ pub(super) fn texts(map: &Map<String, Value>, prefix: &str) -> Vec<Text> {
     found
 }
 
-/// True for what stands for a field that is not given.
+/// True for values that stand for an absent field.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -41,13 +39,11 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The fields of one object; what is wrong with them goes to `problems`.
 pub(super) struct Reader<'a> {
     map: &'a Map<String, Value>,
-    /// The operation it is, if it is one.
     operation: Option<usize>,
     problems: &'a mut Vec<Problem>,
-    /// The fields that were asked for: those that the object takes.
+    /// Fields that the object accepts.
     taken: Vec<&'static str>,
 }
 
@@ -60,7 +56,6 @@ impl<'a> Reader<'a> {
         Self { map, operation, problems, taken: Vec::new() }
     }
 
-    /// Reports what is wrong with `field`, and what would be right.
     pub fn wrong(&mut self, field: &str, message: impl Into<String>, fix: &str) {
         let code = match self.operation {
             Some(_) => &codes::INVALID_OPERATION,
@@ -71,13 +66,11 @@ impl<'a> Reader<'a> {
         self.problems.push(problem);
     }
 
-    /// The value of `field`, where one is given.
     pub fn value(&mut self, field: &'static str) -> Option<&'a Value> {
         self.taken.push(field);
         self.map.get(field).filter(|value| !is_empty(value))
     }
 
-    /// Text.
     pub fn text(&mut self, field: &'static str) -> Option<String> {
         match self.value(field)? {
             Value::String(text) => Some(text.clone()),
@@ -88,7 +81,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Text that has to be there.
+    /// Required text.
     pub fn need(&mut self, field: &'static str) -> String {
         if self.value(field).is_none() {
             self.wrong(field, format!("{field} is missing"), "add it");
@@ -107,12 +100,11 @@ impl<'a> Reader<'a> {
         number
     }
 
-    /// The level of a heading.
     pub fn level(&mut self, field: &'static str) -> Option<u8> {
         self.number(field, 6).and_then(|n| n.try_into().ok())
     }
 
-    /// One of the words of `T`, if one is given.
+    /// One of the words of `T`.
     pub fn word<T: DeserializeOwned>(&mut self, field: &'static str) -> Option<T> {
         let value = self.value(field)?;
         let word = serde_json::from_value(value.clone());
@@ -123,7 +115,6 @@ impl<'a> Reader<'a> {
         .ok()
     }
 
-    /// The section that is meant.
     pub fn target(&mut self) -> Target {
         let id = self.text("section_id");
         let heading = self.text("heading");
@@ -139,7 +130,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Refuses every field that was given and not asked for; `what` takes those that were.
+    /// Refuses fields that were given but not read; `what` names the object.
     pub fn refuse_others(&mut self, what: &str) {
         let given = self.map.iter().filter(|(_, value)| !is_empty(value));
         let others: Vec<&String> =

@@ -1,4 +1,4 @@
-//! The index file: SQLite with FTS5, in step with the files on every query.
+//! SQLite with FTS5, refreshed from the files on every query.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,10 +12,10 @@ use crate::database;
 use crate::error::{Error, Result};
 use crate::memory::settings::Settings;
 
-/// Raised with every change of the tables or of what is put into them.
+/// Raised with every change of tables or contents.
 const VERSION: i64 = 5;
 
-/// How many sections of each expression are looked at.
+/// Maximum sections per expression.
 const CANDIDATES: i64 = 200;
 
 const TABLES: &str = "
@@ -34,36 +34,32 @@ PRAGMA user_version = 5;
 COMMIT;
 ";
 
-/// What a section counts that does not hold any more.
+/// Weight of a stale section.
 const STALE: f64 = 0.05;
 
-/// What a section counts that speaks of a path or module that was asked for.
+/// Weight of a section that mentions the scope.
 const PREFERRED: f64 = 1.3;
 
-/// What a section with all signs of a query letter by letter counts beside the best match of words.
+/// Weight of a literal match, relative to the best match by words.
 const LITERAL: f64 = 1.5;
 
-/// Fewer sections than that, and words are tried as beginnings of words.
+/// Below this count, words are tried as prefixes.
 const FEW: usize = 3;
 
-/// A file of the store as it lies on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileStamp {
-    /// Path, relative to the store.
+    /// Relative to the store.
     pub path: String,
-    /// What changes whenever the file does (size, times, inode), or the settings by which it is
-    /// read; empty to read it every time.
+    /// Changes with the file and the settings; empty to read the file every time.
     pub stamp: String,
 }
 
-/// The index of one work tree.
 pub struct Index {
     connection: Connection,
 }
 
 impl Index {
-    /// Opens the index at `path`, empty where it is missing, older or broken; in memory without a
-    /// path, or where the file cannot be used.
+    /// A missing, old or broken file starts empty; an unusable path means in memory.
     ///
     /// # Errors
     /// `internal_error` if SQLite does not work at all.
@@ -80,10 +76,6 @@ impl Index {
         Ok(Self { connection })
     }
 
-    /// Empties the index at `path`, where there is one, of all that it had.
-    ///
-    /// # Errors
-    /// `internal_error`.
     pub fn empty(path: &Path) -> Result<()> {
         match path.symlink_metadata() {
             Ok(_) => emptied_at(path).map(drop).map_err(|error| failed(&error)),
@@ -91,12 +83,10 @@ impl Index {
         }
     }
 
-    /// Takes in what is new or changed among `seen` and forgets what is gone. `read` gives a
-    /// file's text, `None` where it is not (any longer) a readable one. Returns how many files
-    /// were read.
+    /// Returns the number of files read. `read` returns `None` for an unreadable file.
     ///
     /// # Errors
-    /// `internal_error`; a locked or read-only file makes it start again in memory.
+    /// `internal_error`; a locked or read-only file restarts in memory.
     pub fn refresh(
         &mut self,
         seen: &[FileStamp],
@@ -149,10 +139,6 @@ impl Index {
         Ok(changed.len())
     }
 
-    /// The best `limit` sections for `query`.
-    ///
-    /// # Errors
-    /// `internal_error`.
     pub fn search(&self, query: &Query, ask: &Ask, limit: usize) -> Result<Vec<Hit>> {
         self.try_search(query, ask, limit).map_err(|e| failed(&e))
     }
@@ -196,7 +182,6 @@ impl Index {
         Ok(hits)
     }
 
-    /// The sections that `expression` matches, and how well.
     fn matches(&self, expression: &str) -> rusqlite::Result<Vec<(i64, f64)>> {
         self.connection
             .prepare_cached(
@@ -207,7 +192,6 @@ impl Index {
             .collect()
     }
 
-    /// The sections with `literal` in them, letter by letter.
     fn having(&self, literal: &str) -> rusqlite::Result<Vec<i64>> {
         self.connection
             .prepare_cached(
@@ -228,7 +212,6 @@ impl Index {
     }
 }
 
-/// More than 1 for what was asked for, less for what does not hold.
 fn weight(section: &Section, ask: &Ask) -> f64 {
     let mentions = |what: &String| {
         let what = what.trim_end_matches('/');

@@ -1,38 +1,34 @@
-//! What is asked for: words, `"phrases"`, beginnings (`migr*`), and what has signs in it.
+//! Queries: words, `"phrases"`, prefixes (`migr*`), literals with punctuation.
 
 use super::synonyms::Synonyms;
 use super::{is_unspaced, spaced};
 
-/// A query. Each term is quoted, so that nothing in it is syntax of the database, which finds the
-/// words in it as it does in the text.
+/// Terms are quoted, so that none is FTS5 syntax and FTS5 finds words in them as in the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Query {
-    /// Words, of which a section has one at least.
+    /// A section has at least one.
     words: Vec<String>,
-    /// Phrases, all of which a section has.
+    /// A section has all.
     phrases: Vec<String>,
-    /// Words that mean the same as some that are asked for.
     synonyms: Vec<String>,
-    /// What has signs in it, in lower case, as it was typed: `vite_`, `--flag`, `::`, `a.b`.
+    /// With punctuation, in lower case: `vite_`, `--flag`, `::`, `a.b`.
     literals: Vec<String>,
-    /// The words in lower case, for the snippet.
+    /// Lower case, for the snippet.
     typed: Vec<String>,
 }
 
-/// Most terms looked at; the rest of a longer query is ignored.
+/// Further terms are ignored.
 const MOST_TERMS: usize = 64;
 
-/// What a section with a synonym counts, beside one with the word itself.
+/// Weight of a synonym, relative to the word.
 const SYNONYM: f64 = 0.5;
 
-/// An FTS5 expression, and what its matches count.
 pub(super) struct Expression {
     pub text: String,
     pub weight: f64,
 }
 
 impl Query {
-    /// Reads what somebody typed.
     pub fn parse(text: &str, synonyms: &Synonyms) -> Self {
         let mut query = Self::default();
         let mut asked: Vec<&str> = Vec::new();
@@ -46,7 +42,7 @@ impl Query {
         query.literals = asked.iter().filter_map(|word| literal(word)).collect();
         let bare = |word: &&str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         let is_telling = |word: &&&str| word.ends_with('*') || !is_stop_word(&bare(word));
-        // Words that say nothing of a topic are ignored, unless nothing else is asked for.
+        // Stop words are ignored unless the query has nothing else.
         let telling: Vec<&str> = asked.iter().filter(is_telling).copied().collect();
         let words = if telling.is_empty() { &asked } else { &telling };
         query.typed = words.iter().map(bare).filter(|word| !word.is_empty()).collect();
@@ -56,17 +52,16 @@ impl Query {
         query
     }
 
-    /// True where nothing is asked for.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty() && self.phrases.is_empty() && self.literals.is_empty()
     }
 
-    /// What has signs in it, where that counts.
+    /// Empty for a query with phrases.
     pub(super) fn literals(&self) -> &[String] {
         if self.is_strict() { &[] } else { &self.literals }
     }
 
-    /// What is asked of the database. Where phrases are asked for they alone count.
+    /// Phrases replace words.
     pub(super) fn expressions(&self) -> Vec<Expression> {
         let mut found = Vec::new();
         let mut add = |terms: &[String], operator: &str, weight: f64| {
@@ -83,19 +78,18 @@ impl Query {
         found
     }
 
-    /// The words as beginnings of words, for where they find nothing.
+    /// For words that find nothing.
     pub(super) fn beginnings(&self) -> String {
         let long = self.typed.iter().filter(|word| word.chars().count() >= 3);
         let terms: Vec<String> = long.filter_map(|word| quoted(word)).collect();
         terms.iter().map(|term| format!("{term}*")).collect::<Vec<_>>().join(" OR ")
     }
 
-    /// True where phrases rule out all that lacks them.
     pub(super) fn is_strict(&self) -> bool {
         !self.phrases.is_empty()
     }
 
-    /// About 200 characters of `body` from the line on that has most of the words, on one line.
+    /// About 200 characters from the line with most words on.
     pub(super) fn snippet(&self, body: &str) -> String {
         const LENGTH: usize = 200;
         let count = |line: &str| {
@@ -103,7 +97,7 @@ impl Query {
             self.typed.iter().filter(|word| line.contains(word.as_str())).count()
         };
         let lines: Vec<&str> = body.lines().filter(|line| !line.trim().is_empty()).collect();
-        // Of several, the first.
+        // The first of equals.
         let best = (0..lines.len()).rev().max_by_key(|i| count(lines[*i])).unwrap_or_default();
         let rest = lines[best..].join(" ");
         let text: Vec<&str> = rest.split_whitespace().collect();
@@ -114,13 +108,13 @@ impl Query {
     }
 }
 
-/// `text` as one term, if there is a word in it.
+/// One term; `None` without a word.
 fn quoted(text: &str) -> Option<String> {
     let text = spaced(text).replace('"', "");
     text.contains(char::is_alphanumeric).then(|| format!("\"{}\"", text.trim()))
 }
 
-/// The terms of one word: of scripts that have no space between words, each pair of characters.
+/// Scripts without word spaces yield character pairs.
 fn terms(word: &str) -> Vec<String> {
     let star = if word.len() > 1 && word.ends_with('*') { "*" } else { "" };
     let mut found = Vec::new();
@@ -140,19 +134,17 @@ fn terms(word: &str) -> Vec<String> {
     found
 }
 
-/// `word` as it is looked for letter by letter, where it has signs that say something.
 fn literal(word: &str) -> Option<String> {
     let quotes =
         |c: char| matches!(c, '`' | '\'' | '(' | ')' | ',' | ';' | '?' | '!' | '“' | '”' | '*');
     let word = word.trim_matches(quotes);
-    // A full stop or colon at the end ends a sentence; a row of signs is what is asked for.
+    // A full stop or colon may end a sentence; punctuation alone is kept.
     let word =
         if word.contains(char::is_alphanumeric) { word.trim_end_matches(['.', ':']) } else { word };
     let has_signs = word.contains(|c: char| c.is_ascii_punctuation());
     (has_signs && word.chars().count() > 1).then(|| word.to_lowercase())
 }
 
-/// Words that say nothing about a topic.
 fn is_stop_word(word: &str) -> bool {
     const STOP: &[&str] = &[
         "a", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "could", "did",

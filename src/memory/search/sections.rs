@@ -1,4 +1,4 @@
-//! What of a memory file is searched: the own text of each section, with what is known about it.
+//! Searchable sections of a memory file.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,39 +13,37 @@ pub struct Section {
     /// Section id, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub section_id: Option<String>,
-    /// Its heading.
+    /// The section's heading.
     pub heading: String,
-    /// Headings down to it, joined by ` > `.
+    /// Headings down to the section, joined by ` > `.
     pub trail: String,
-    /// Line of its heading, from 1.
+    /// Line of the heading, from 1.
     pub line: usize,
     /// Category of its file.
     pub category: String,
-    /// What it says about how sure it is.
+    /// Confidence that the section states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<String>,
-    /// What it says about whether it holds.
+    /// Status that the section states: whether it holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// Rests on sources that are not trusted.
+    /// True if the section rests on sources that are not trusted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
-    /// The text under the heading, without children.
     #[serde(skip)]
     #[schemars(skip)]
     pub body: String,
 }
 
 impl Section {
-    /// True for one that says that it does not hold (any more), and for the archive.
+    /// True for superseded, deprecated and archived sections.
     pub fn is_stale(&self) -> bool {
         self.category == "archive"
             || matches!(self.status.as_deref(), Some("superseded" | "deprecated"))
     }
 }
 
-/// The sections of the file at `path` worth finding: those with text of their own, and those
-/// without children. Text above the first heading is one, too.
+/// Sections with own text or without children, and text above the first heading.
 pub fn of_file(path: &str, text: &str, settings: &Settings) -> Vec<Section> {
     let category = settings.schema.category(path).map_or("", |c| c.name.as_str());
     let document = markdown::parse(text);

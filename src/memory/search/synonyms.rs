@@ -1,16 +1,15 @@
-//! Other words for a word of the trade, so that a paraphrase finds what it means: those of the
-//! project (`meta/synonyms.yaml`), or a list of common ones where it has none.
+//! Synonyms for queries, so that a paraphrase finds its subject: the project's
+//! (`meta/synonyms.yaml`), else built-in ones.
 
 use crate::error::{Error, Result};
 use crate::memory::{DIR, codes};
 
-/// The project's list, relative to the store.
+/// Relative to the store.
 pub const PATH: &str = "meta/synonyms.yaml";
 
-/// What a project without a list has.
 pub const DEFAULT: &str = include_str!("synonyms.yaml");
 
-/// Groups of words that mean the same; a word may be several in a row.
+/// Groups of synonyms; each may be several words.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Synonyms {
@@ -20,7 +19,7 @@ pub struct Synonyms {
 }
 
 impl Synonyms {
-    /// Those of the built-in list, of which each group is a line: `- [db, database]`.
+    /// In the built-in list each group is a line: `- [db, database]`.
     pub fn built_in() -> Self {
         let groups = DEFAULT.lines().filter_map(|line| {
             let inner = line.trim().strip_prefix("- [")?.strip_suffix(']')?;
@@ -29,10 +28,8 @@ impl Synonyms {
         Self { version: Some(1), groups: groups.collect() }
     }
 
-    /// Reads a project's list.
-    ///
     /// # Errors
-    /// `memory_config_invalid` where it is not one.
+    /// `memory_config_invalid`
     pub fn read(bytes: &[u8]) -> Result<Self> {
         let wrong = |why: &dyn std::fmt::Display| {
             Error::new(&codes::CONFIG_INVALID, format!("{DIR}/{PATH}: {why}"))
@@ -45,7 +42,7 @@ impl Synonyms {
         }
     }
 
-    /// The other words of the groups that have one of those in `asked`, or several in a row.
+    /// Other members of groups that match words in `asked`.
     pub fn of(&self, asked: &[&str]) -> Vec<&str> {
         let asked: Vec<String> = asked.iter().map(|word| stem(word)).collect();
         let is_asked = |words: &String| {
@@ -57,7 +54,7 @@ impl Synonyms {
     }
 }
 
-/// `word` in lower case without the endings of its English forms, so that `caches` is `caching`.
+/// Strips English endings: `caches` equals `caching`.
 fn stem(word: &str) -> String {
     let word = word.to_lowercase();
     let endings = ["ings", "ing", "ions", "ion", "es", "ed", "s", "e"];

@@ -1,4 +1,4 @@
-//! The settings in force: those of the work tree, held to those of HEAD.
+//! Settings in force: the work tree's, limited by those in HEAD.
 
 use crate::error::{Error, Result};
 use crate::memory::disk::{Disk, repo_path};
@@ -7,18 +7,16 @@ use crate::memory::settings::{Settings, manifest, schema};
 use crate::memory::{DIR, codes};
 use crate::repository::Repository;
 
-/// Settings in force.
 pub(super) struct InForce {
     pub settings: Settings,
-    /// Changes whenever files may fall into other categories.
+    /// Changes whenever categories of files may change.
     pub key: String,
-    /// What the work tree would loosen, in words; nothing of it holds before it is committed.
+    /// Need a commit; in words.
     pub loosened: Vec<String>,
-    /// No commit has the manifest yet, so the work tree's own settings hold.
+    /// No commit has the manifest yet: the work tree's settings hold.
     pub uncommitted: bool,
 }
 
-/// The bytes of both settings files.
 #[derive(PartialEq)]
 struct MetaFiles {
     manifest: Vec<u8>,
@@ -26,13 +24,11 @@ struct MetaFiles {
 }
 
 impl MetaFiles {
-    /// As the work tree has them.
     fn on(disk: &Disk<'_>) -> Result<Option<Self>> {
         let Some(manifest) = disk.read(manifest::PATH)? else { return Ok(None) };
         Ok(Some(Self { manifest, schema: disk.read(schema::PATH)? }))
     }
 
-    /// As HEAD has them.
     fn in_head(repository: &Repository) -> Option<Self> {
         let directory = super::head_directory(repository)?;
         let bytes = |path: &str| {
@@ -46,14 +42,11 @@ impl MetaFiles {
         Settings::read(Some(&self.manifest), self.schema.as_deref())
     }
 
-    /// Changes whenever files may fall into other categories.
     fn key(&self) -> String {
         text_hash(&String::from_utf8_lossy(self.schema.as_deref().unwrap_or_default()))
     }
 }
 
-/// Reads them.
-///
 /// # Errors
 /// `memory_not_initialized`, `memory_config_invalid`, `unsupported_store_format`.
 pub(super) fn read(repository: &Repository, disk: &Disk<'_>) -> Result<InForce> {
@@ -71,14 +64,14 @@ pub(super) fn read(repository: &Repository, disk: &Disk<'_>) -> Result<InForce> 
     let mut in_force = (settings, Vec::new());
     if let Some(agreed) = agreed.filter(|agreed| *agreed != written) {
         key += &agreed.key();
-        // Nobody can agree on settings that do not read, so nothing is let in without a person.
+        // Unreadable settings in HEAD agree to nothing: every change needs a person.
         in_force = in_force.0.held_to(&agreed.read().unwrap_or_else(|_| Settings::closed()));
     }
     let (settings, loosened) = in_force;
     Ok(InForce { settings, key, loosened, uncommitted })
 }
 
-/// The settings that were committed; `None` where HEAD has no manifest.
+/// `None` if HEAD has no manifest.
 ///
 /// # Errors
 /// `memory_config_invalid`, `unsupported_store_format`.
@@ -86,7 +79,7 @@ pub(super) fn committed(repository: &Repository) -> Result<Option<Settings>> {
     MetaFiles::in_head(repository).map(|written| written.read()).transpose()
 }
 
-/// What is wrong with the settings in HEAD and in the work tree; nothing where there are none.
+/// Errors of the settings in HEAD and in the work tree.
 pub fn settings_problems(repository: &Repository) -> Vec<Error> {
     let in_head = committed(repository).err().map(|error| {
         let message = format!("{DIR}/{} (in HEAD)", error.message());

@@ -1,4 +1,4 @@
-//! Planning a staged proposal again on the files as they are.
+//! Plans a staged proposal again on the present files.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ use crate::memory::{Request, codes};
 use crate::proposal::event::timestamp;
 use crate::proposal::{ChangeRecord, Proposal};
 
-/// The generator of `index.md`, as manifests of decisions name it.
+/// Generator of `index.md`, as named in manifests of decisions.
 pub const INDEX: &str = "memory-index@1";
 
 impl Service<'_> {
-    /// Whether anything that a pending proposal was written for is not so any more. While its files are what it starts
-    /// from, nothing is; else its targets are looked for again, without looking over texts, as staging has done.
+    /// True if a precondition of a pending proposal no longer holds. Nothing has drifted while its
+    /// files equal its base. Staging has screened the texts.
     pub(super) fn has_drifted(&self, proposal: &Proposal) -> bool {
         let tree = self.store.repository().worktree();
         let is_as_it_was = |change: &ChangeRecord| {
@@ -40,10 +40,10 @@ impl Service<'_> {
         planned.is_err_and(|error| error.is(&codes::TARGET_DRIFT))
     }
 
-    /// Plans the operations of `proposal` again, on `files`, with the time and branch that the reviewer saw.
+    /// Plans again on `files`, with the time and branch that the reviewer saw.
     ///
     /// # Errors
-    /// `target_drift` where what they were written for is not so any more, else the first problem.
+    /// `target_drift` if a precondition no longer holds, else the first problem.
     pub(super) fn replan(
         &self,
         proposal: &Proposal,
@@ -82,8 +82,8 @@ impl Service<'_> {
         plan::probe(request, &world)
     }
 
-    /// Whether the operations of `proposal` make what it shows, `shown`, of the files that it starts from, and these are
-    /// what they were written for. `base` has all other files. The thread of somebody else may say otherwise.
+    /// True if the operations turn the base of `proposal` into `shown`, with the recorded
+    /// preconditions: a thread from another clone may claim otherwise. `base` has all other files.
     pub(super) fn is_as_shown(
         &self,
         proposal: &Proposal,
@@ -108,12 +108,8 @@ impl Service<'_> {
         is_all && recorded(proposal) == found
     }
 
-    /// `plan` as the changeset engine writes it, on the files of `snapshot`: each file with what is
-    /// there, and the generated page where it comes out different. A file that comes out other than
-    /// in `shown` is `merged`.
-    ///
-    /// # Errors
-    /// Those of the snapshot and the work tree.
+    /// Each file with its present content, and the generated page if it changes. A file that
+    /// differs from `shown` is `merged`.
     pub(super) fn resolution(
         &self,
         plan: MemoryPlan,
@@ -148,7 +144,7 @@ impl Service<'_> {
         Ok(Resolution { files })
     }
 
-    /// The generated page as it has to be once `files` are written, where that is another one.
+    /// `None` if the page stays the same.
     pub(super) fn page_after(
         &self,
         files: &[Planned],
@@ -172,10 +168,7 @@ impl Service<'_> {
         Ok(Some(Planned { path, now, after, outcome: Resolved::Derived(INDEX) }))
     }
 
-    /// Writes `index.md` where the files have outrun it.
-    ///
-    /// # Errors
-    /// Those of the work tree.
+    /// True if the page was outdated.
     pub fn refresh_index(&self) -> Result<bool> {
         let page = self.page_after(&[], &self.worktree, &Disk(&self.worktree))?;
         let Some(Planned { path, after: Some(after), .. }) = &page else { return Ok(false) };
@@ -184,7 +177,6 @@ impl Service<'_> {
         Ok(true)
     }
 
-    /// The response to a request that was applied as `plan` says.
     pub fn applied(&self, plan: &MemoryPlan, id: &str) -> Response {
         let mut response = Response::new(MemoryOutcome::Applied);
         response.routing = Some(plan.routing.clone());
@@ -197,7 +189,7 @@ impl Service<'_> {
         response
     }
 
-    /// Whether git is to have the file at `path`, relative to the store.
+    /// True if git should have the file at `path`, relative to the store.
     pub(super) fn is_tracked(&self, path: &str) -> bool {
         let git = &self.settings.manifest.git;
         self.settings.schema.category(path).is_some_and(|category| {
@@ -207,8 +199,7 @@ impl Service<'_> {
         })
     }
 
-    /// What the manifest wants of git once `paths` are written; `None` where that is nothing. `what`
-    /// is the rest of the commit's subject.
+    /// Git actions that the manifest wants for `paths`. `what` completes the commit's subject.
     pub(super) fn in_git(&self, paths: &[&RepoPath], what: &str) -> Option<InGit> {
         let git = &self.settings.manifest.git;
         if !git.auto_stage_changes && !git.auto_commit {
@@ -225,29 +216,24 @@ impl Service<'_> {
     }
 }
 
-/// What the manifest wants of git once memory was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InGit {
-    /// The files that are to be staged.
     pub paths: Vec<RepoPath>,
-    /// They are to be committed as well, with this message.
+    /// The commit's message, if one is wanted.
     pub commit: Option<String>,
 }
 
-/// The refusal to apply `proposal` because of `problem`.
 pub(super) fn refused(proposal: &Proposal, problem: &Problem) -> Error {
     let id = &proposal.id;
     let fix = problem.fix.clone().unwrap_or_else(|| format!("reject it: aye reject {id}"));
     Error::new(problem.code, problem.located()).with("proposal_id", id.as_str()).hint(fix)
 }
 
-/// The request that the current revision of `proposal` was made from.
 fn request(proposal: &Proposal) -> Option<Request> {
     let value = proposal.current().memory.as_ref()?.get("request")?;
     Some(Request::read(value)).filter(|request| request.problems.is_empty())
 }
 
-/// What the operations of `proposal` were written for.
 fn recorded(proposal: &Proposal) -> Vec<Precondition> {
     let value = note(proposal, "preconditions").cloned();
     value.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()

@@ -1,5 +1,4 @@
-//! What the store's general commands (`apply`, `review`, `undo`, `reject`) need to know of memory
-//! proposals: they are planned from their operations, never merged by lines.
+//! Decisions on memory proposals, which are planned from operations, never merged by lines.
 
 use super::apply::{InGit, refused};
 use super::{Service, staging};
@@ -16,7 +15,6 @@ use crate::proposal::state::Decision;
 use crate::proposal::{Entry, Proposal};
 use crate::store::Store;
 
-/// The files of a snapshot, as planning reads them.
 struct SnapshotFiles<'a> {
     snapshot: &'a dyn Snapshot,
     disk: Disk<'a>,
@@ -32,12 +30,12 @@ impl Files for SnapshotFiles<'_> {
     }
 }
 
-/// Plans a memory proposal on the files of `snapshot`: its operations, taken from the event, are
-/// validated, scanned and routed again. What comes out other than was shown is `merged`.
+/// Validates, scans and routes the event's operations again, on the files of `snapshot`. A result
+/// that differs from the shown one is `merged`.
 ///
 /// # Errors
-/// The reason why it cannot be applied: `target_drift`, `secret_detected` and all the others; `plan_failed` where its
-/// operations make something else than it shows.
+/// `target_drift`, `secret_detected` and others; `plan_failed` if the operations do not yield what
+/// the proposal shows.
 pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> Result<Resolution> {
     if let Some(there) = already(store, proposal, snapshot)? {
         return Ok(there);
@@ -53,11 +51,10 @@ pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> R
     service.resolution(plan, changes.changes(), snapshot, &files)
 }
 
-/// The files of a memory proposal as they are, where they have all that it says already: its operations
-/// would say it once more. `None` where something of it is missing.
+/// The present files, if they already contain the whole proposal: its operations would repeat it.
 ///
 /// # Errors
-/// `object_missing`; those of the snapshot.
+/// `object_missing`
 pub fn already(
     store: &Store,
     proposal: &Proposal,
@@ -80,7 +77,7 @@ pub fn already(
     Ok(Some(Resolution { files }))
 }
 
-/// Whether `now` has, section by section, what leads from `before` to `after`.
+/// True if `now` contains, by section, the change from `before` to `after`.
 fn says(before: &File, now: &File, after: &File) -> bool {
     let text = |file| std::str::from_utf8(file).ok();
     let Some(now) = text(&now.bytes) else { return false };
@@ -90,7 +87,7 @@ fn says(before: &File, now: &File, after: &File) -> bool {
     merge(before, now, after).is_ok_and(|merged| merged == now)
 }
 
-/// The refusal to decide on part of a memory proposal: its operations belong together.
+/// Refuses a partial decision: operations belong together.
 pub fn whole(proposal: &Proposal) -> Error {
     Error::new(
         &codes::PLAN_FAILED,
@@ -100,10 +97,7 @@ pub fn whole(proposal: &Proposal) -> Error {
     .hint("apply it, or reject it with a reason that says what to leave out")
 }
 
-/// What the manifest wants of git once a memory proposal was applied.
-///
-/// # Errors
-/// `memory_not_initialized` and its kin.
+/// Git actions after an apply.
 pub fn in_git(store: &Store, proposal: &Proposal) -> Result<Option<InGit>> {
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let page = repo_path(index_page::PATH)?;
@@ -113,21 +107,17 @@ pub fn in_git(store: &Store, proposal: &Proposal) -> Result<Option<InGit>> {
     Ok(service.in_git(&paths, what))
 }
 
-/// How long to wait for another process that writes files, by the manifest.
-///
-/// # Errors
-/// `memory_not_initialized` and its kin.
+/// Wait for other writers.
 pub fn patience(store: &Store, proposal: &Proposal) -> Result<std::time::Duration> {
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let seconds = service.settings.manifest.concurrency.wait_timeout_seconds;
     Ok(std::time::Duration::from_secs(seconds))
 }
 
-/// Plans taking `decision`, an apply of a memory proposal, back, section by section, with the generated page.
-/// Writes nothing.
+/// Plans to undo `decision` by section, with the generated page. Writes nothing.
 ///
 /// # Errors
-/// `conflict` naming the sections that were changed since, and those of the store and the work tree.
+/// `conflict`, naming the sections that changed since.
 pub fn preview_undo(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Resolution> {
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let mut files = Vec::new();
@@ -140,7 +130,7 @@ pub fn preview_undo(store: &Store, proposal: &Proposal, decision: &Decision) -> 
 }
 
 impl Service<'_> {
-    /// Plans the file of `written` without what the proposal wrote: what others changed since stays.
+    /// Later changes by others stay.
     fn written_back(&self, proposal: &Proposal, written: &Written) -> Result<Option<Planned>> {
         let Some(path) = store_path(&written.path) else { return Ok(None) };
         let conflict = |why: &str| conflict(proposal, path, why);
@@ -185,10 +175,7 @@ fn conflict(proposal: &Proposal, path: &str, why: &str) -> Error {
         .hint("nothing was written; mend the file by hand, or propose the change back")
 }
 
-/// Writes or removes the staging directory of a memory proposal.
-///
-/// # Errors
-/// Those of the work tree.
+/// Writes or removes the staging directory.
 pub fn project(store: &Store, proposal: &Proposal, pending: bool) -> Result<()> {
     if store.repository().work_dir().is_none() {
         return Ok(());

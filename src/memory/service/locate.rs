@@ -1,4 +1,4 @@
-//! Looking things up: cited files, and proposals by whatever they are called.
+//! Looks up cited files and memory proposals.
 
 use super::Service;
 use crate::changeset::RepoPath;
@@ -9,7 +9,7 @@ use crate::proposal::{Proposal, Status};
 use crate::repository::Repository;
 use crate::store::{Filter, View};
 
-/// Cited files, looked up in the work tree and in git.
+/// In the work tree and in git.
 pub struct Cited<'a>(pub &'a Repository);
 
 impl Sources for Cited<'_> {
@@ -17,7 +17,7 @@ impl Sources for Cited<'_> {
         if self.is_there(reference) {
             return Ok(());
         }
-        // Names and revisions may themselves hold an `@`: `@scope/x.js@HEAD`, `x.js@HEAD@{1}`.
+        // Names and revisions may hold an `@`: `@scope/x.js@HEAD`, `x.js@HEAD@{1}`.
         let ats = reference.rmatch_indices('@').map(|(at, _)| at);
         let splits = ats.filter(|at| *at > 0 && at + 1 < reference.len());
         let mut checked = splits.map(|at| self.check_at(&reference[..at], &reference[at + 1..]));
@@ -43,7 +43,7 @@ impl Cited<'_> {
     fn is_there(&self, path: &str) -> bool {
         let Ok(valid) = RepoPath::new(path.trim_end_matches('/')) else { return false };
         let Some(top) = self.0.work_dir() else { return false };
-        // Neither the file nor a directory above it may be a symlink that leads elsewhere.
+        // A symlink could lead out of the repository.
         let mut at = top;
         for component in valid.to_path().components() {
             at.push(component);
@@ -85,7 +85,7 @@ impl Cited<'_> {
     }
 }
 
-/// `path:12` or `path:12-20` in parts.
+/// `path:12` or `path:12-20`.
 struct Lines<'r> {
     path: &'r str,
     from: usize,
@@ -110,16 +110,13 @@ impl<'r> Lines<'r> {
     }
 }
 
-/// What memory recorded about one of its proposals, next to the changes.
+/// Data that memory recorded with a proposal's changes.
 pub fn note<'p>(proposal: &'p Proposal, key: &str) -> Option<&'p serde_json::Value> {
     proposal.revisions.iter().rev().find_map(|revision| revision.memory.as_ref())?.get(key)
 }
 
 impl Service<'_> {
-    /// Memory proposals, newest first; with `status`, only those.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Newest first; filtered by `status`.
     pub fn proposals(&self, view: &View, status: Option<Status>) -> Result<Vec<Proposal>> {
         let filter = Filter {
             status,

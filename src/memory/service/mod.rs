@@ -1,5 +1,4 @@
-//! The memory room at work: settings, plans and searches on a repository's files, decisions
-//! through the one store.
+//! The service of memory: settings, plans, searches and decisions.
 
 mod agreed;
 mod apply;
@@ -35,19 +34,14 @@ use crate::repository::Repository;
 use crate::store::Store;
 use crate::worktree::Worktree;
 
-/// A memory store in a repository, opened for one command.
+/// A memory store, opened for one command.
 pub struct Service<'a> {
-    /// Where events are recorded.
     pub store: &'a Store,
-    /// Who runs the command.
     pub actor: Actor,
-    /// The time of the command.
     pub now: DateTime<Utc>,
-    /// The work tree.
     pub worktree: Worktree,
-    /// Manifest and schema.
     pub settings: Settings,
-    /// The branch that is checked out, if one is.
+    /// The current branch, if any.
     pub branch: Option<String>,
     guard: OnceCell<Scan>,
     settings_key: String,
@@ -56,8 +50,6 @@ pub struct Service<'a> {
 }
 
 impl<'a> Service<'a> {
-    /// Opens the memory of the repository.
-    ///
     /// # Errors
     /// `memory_not_initialized`, `memory_config_invalid`, `unsupported_store_format`,
     /// `bare_repository`.
@@ -79,12 +71,11 @@ impl<'a> Service<'a> {
         })
     }
 
-    /// The files as they are.
     pub fn disk(&self) -> Disk<'_> {
         Disk(&self.worktree)
     }
 
-    /// What looks texts over; readers have nothing to look over, so it is made when asked for.
+    /// Created on demand: readers screen nothing.
     fn guard(&self) -> &Scan {
         self.guard.get_or_init(|| {
             Scan::new(&self.settings, allowed_fingerprints(self.store.repository()))
@@ -92,7 +83,7 @@ impl<'a> Service<'a> {
     }
 }
 
-/// The lock on the files of memory; see [`lock::take`]. `None` where there is no memory.
+/// See [`lock::take`]. `None` without a memory store.
 ///
 /// # Errors
 /// `lock_held`, `lock_unusable`.
@@ -112,28 +103,28 @@ pub fn lock(
     lock::take(worktree.root(), wait, actor, now).map(Some)
 }
 
-/// Seconds to wait for the lock where the manifest cannot be read.
+/// Seconds, if the manifest is unreadable.
 const MOST_WAIT: u64 = 10;
 
-/// The branch that is checked out; `None` for a detached or broken HEAD.
+/// `None` for a detached or broken HEAD.
 fn branch(repository: &Repository) -> Option<String> {
     let name = repository.repo().head_name().ok()??;
     Some(name.shorten().to_string())
 }
 
-/// The store's directory as HEAD has it: what nobody changes without a commit.
+/// Only a commit changes it.
 fn head_directory(repository: &Repository) -> Option<gix::Tree<'_>> {
     let tree = repository.repo().head_commit().ok()?.tree().ok()?;
     tree.lookup_entry_by_path(DIR).ok()??.object().ok()?.try_into_tree().ok()
 }
 
-/// The blob at `path`, relative to the store's directory.
+/// The blob at `path`, relative to the store.
 fn blob_in<'s>(directory: &gix::Tree<'s>, path: &str) -> Option<gix::Id<'s>> {
     let entry = directory.lookup_entry_by_path(path).ok()??;
     entry.mode().is_blob().then(|| entry.id())
 }
 
-/// Known false alarms, as HEAD has them: a proposal cannot allow its own secret.
+/// Read from HEAD: a proposal cannot allow its own secret.
 fn allowed_fingerprints(repository: &Repository) -> std::collections::BTreeSet<String> {
     let bytes = |directory: gix::Tree<'_>| {
         Some(blob_in(&directory, "scan-allow")?.object().ok()?.detach().data)

@@ -1,4 +1,4 @@
-//! Code proposals held to the rules of the memory files that they touch.
+//! Checks code proposals against the rules of memory files.
 
 use super::agreed;
 use crate::changeset::Changeset;
@@ -9,8 +9,7 @@ use crate::memory::outside::{self, Violation};
 use crate::memory::settings::Settings;
 use crate::repository::Repository;
 
-/// What `changeset`, which is not made of memory operations, would leave of memory files that does
-/// not hold. Nothing where there is no memory store.
+/// Rules that `changeset` would break; none without a memory store.
 pub fn outside_violations(repository: &Repository, changeset: &Changeset) -> Vec<Violation> {
     let mut changes =
         changeset.changes().iter().filter(|change| outside::touches(change)).peekable();
@@ -22,8 +21,7 @@ pub fn outside_violations(repository: &Repository, changeset: &Changeset) -> Vec
     changes.flat_map(|change| outside::violations(change, &settings, &guard)).collect()
 }
 
-/// The settings in force; the committed ones where the work tree has none, the strictest where
-/// they cannot be read.
+/// Settings in force; without a work tree's, the committed ones; the strictest if unreadable.
 fn settings(repository: &Repository) -> Option<Settings> {
     let in_force = repository.worktree().and_then(|tree| agreed::read(repository, &Disk(&tree)));
     match in_force {

@@ -1,4 +1,4 @@
-//! `memory.propose_update`: from a request to a plan, and to a staged proposal.
+//! `memory.propose_update`: request, plan, staged proposal.
 
 use chrono::{Duration, SubsecRound as _};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use crate::proposal::event::{InputForm, Subject, timestamp};
 use crate::store::NewProposal;
 
 impl Service<'_> {
-    /// The rejection of a request for `problems`, whose messages repeat no secret.
+    /// Redacts secrets in the messages of `problems`.
     pub fn rejected(&self, problems: &[Problem]) -> Response {
         let response = Response::rejected(problems);
         let mut value = serde_json::to_value(&response).unwrap_or_default();
@@ -27,10 +27,7 @@ impl Service<'_> {
         serde_json::from_value(value).unwrap_or_else(|_| Response::new(MemoryOutcome::Rejected))
     }
 
-    /// What is to be proposed and written for `plan`, and how: with every file as it is now.
-    ///
-    /// # Errors
-    /// Those of the work tree.
+    /// With every file's present content.
     pub fn writing(
         &self,
         value: &Value,
@@ -43,8 +40,6 @@ impl Service<'_> {
         Ok((new, resolution))
     }
 
-    /// Plans `request` on the files as they are.
-    ///
     /// # Errors
     /// Every problem found.
     pub fn plan(&self, request: &Request) -> Result<MemoryPlan, Vec<Problem>> {
@@ -59,7 +54,6 @@ impl Service<'_> {
         plan::plan(request, &world)
     }
 
-    /// The plan's files as a changeset of the repository, modes kept.
     fn changeset(&self, plan: &MemoryPlan) -> Result<Changeset> {
         let disk = self.disk();
         let mut changes = Vec::new();
@@ -84,7 +78,7 @@ impl Service<'_> {
         staging_id: Option<&str>,
     ) -> Result<NewProposal> {
         let changeset = self.changeset(plan)?;
-        // What is kept with the proposal, so that it can be planned again.
+        // Recorded so that the proposal can be planned again.
         let memory = json!({
             "request": value,
             "staging_id": staging_id,
@@ -95,7 +89,7 @@ impl Service<'_> {
             "affected_sections": plan.affected,
             "warnings": plan.warnings,
         });
-        // Notes that git is not to have stay in this clone.
+        // Notes that git does not track stay in this clone.
         let is_shared =
             |change: &FileChange| store_path(&change.path).is_none_or(|path| self.is_tracked(path));
         let private = !changeset.changes().iter().any(is_shared);
@@ -120,10 +114,6 @@ impl Service<'_> {
         })
     }
 
-    /// Stages a request.
-    ///
-    /// # Errors
-    /// Those of the store.
     pub fn stage(&self, value: &Value, request: &Request, plan: &MemoryPlan) -> Result<Response> {
         let id = staging::new_id(self.now, intent(request), request.rationale.as_deref());
         let new = self.new_proposal(value, request, plan, Some(&id))?;
@@ -154,7 +144,7 @@ fn intent(request: &Request) -> &'static str {
     request.intent.map_or("", Intent::as_str)
 }
 
-/// What a proposal without a rationale is called: its intent, and the first section that it touches.
+/// Intent and first section, without a rationale.
 fn title(request: &Request, plan: &MemoryPlan) -> String {
     let first = plan.affected.first();
     let what = first.map(|section| section.heading.as_deref().unwrap_or(&section.section_id));

@@ -1,4 +1,4 @@
-//! Reading: search and context, on an index that follows the files.
+//! Search and context, on an index that follows the files.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,6 @@ use crate::memory::search::{Ask, FileStamp, Hit, Index, Query, Synonyms, synonym
 use crate::repository::Repository;
 
 impl Service<'_> {
-    /// The best `limit` sections for `ask`.
-    ///
-    /// # Errors
-    /// Where the store's directories cannot be read.
     pub fn search(&self, ask: &Ask, limit: usize) -> Result<Vec<Hit>> {
         let synonyms = match self.disk().file(synonyms::PATH)? {
             Some(file) => Synonyms::read(&file.bytes)?,
@@ -28,7 +24,7 @@ impl Service<'_> {
         self.index()?.search(&query, ask, limit)
     }
 
-    /// The index, in step with the files. Private to the work tree, in its git directory.
+    /// Private to the work tree, in its git directory.
     fn index(&self) -> Result<Index> {
         let mut index = Index::open(Some(&index_path(self.store.repository())))?;
         let disk = self.disk();
@@ -43,11 +39,10 @@ impl Service<'_> {
         Ok(index)
     }
 
-    /// What changes whenever the file at `path` does, or the settings that give it a category;
-    /// empty where that cannot be told.
+    /// Changes with the file and with the settings that categorise it; empty if unknown.
     ///
-    /// A file changed within the last two seconds may change again within the clock's grain, so
-    /// it has no stamp yet and is read every time.
+    /// A file changed within the last two seconds may change again within the clock's resolution,
+    /// so it is read every time.
     fn stamp(&self, path: &str, now_nanos: i128) -> String {
         use std::os::unix::fs::MetadataExt as _;
         let full = self.worktree.root().join(DIR).join(path);
@@ -60,10 +55,6 @@ impl Service<'_> {
         format!("{key} {}.{}.{}.{changed}", meta.size(), meta.mtime_nsec(), meta.ino())
     }
 
-    /// The pack that answers `ask`, or the one to start with.
-    ///
-    /// # Errors
-    /// Where the store's directories cannot be read.
     pub fn context(&self, ask: &Ask) -> Result<Pack> {
         let branch = self.branch.as_deref();
         let budgets = &self.settings.manifest.budgets;
@@ -79,8 +70,8 @@ impl Service<'_> {
         Ok(context::answer(&hits, branch, budget))
     }
 
-    /// What an agent reads at start: branch notes, shared notes, conventions, index.
-    /// What cannot be read is said, in words.
+    /// The pack's files at start: branch notes, shared notes, conventions, index; and messages
+    /// about unreadable ones.
     fn sources(&self, ask: &Ask) -> Result<(Vec<Source>, Vec<String>)> {
         let mut wanted: Vec<(String, &'static str)> = Vec::new();
         let notes = &self.settings.manifest.local_state;
@@ -101,7 +92,7 @@ impl Service<'_> {
         let (mut sources, mut unread) = (Vec::new(), Vec::new());
         for (path, reason) in wanted.into_iter().filter(|(path, _)| included(path)) {
             let text = if path == index_page::PATH {
-                // Always as the files are, whatever lies there.
+                // Rendered from the files, whatever lies there.
                 Some(index_page::render(&disk, &self.settings)?)
             } else {
                 let bytes = disk.read(&path).unwrap_or_else(|error| {
@@ -118,15 +109,11 @@ impl Service<'_> {
     }
 }
 
-/// Where the search index of the present work tree is.
 pub(super) fn index_path(repository: &Repository) -> PathBuf {
     repository.repo().git_dir().join("aye").join("memory.sqlite")
 }
 
-/// Empties the search index of the present work tree: it has texts that were in files before, too.
-///
-/// # Errors
-/// `internal_error`.
+/// The index also holds texts of earlier files.
 pub fn forget_index(repository: &Repository) -> Result<()> {
     Index::empty(&index_path(repository))
 }

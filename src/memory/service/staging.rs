@@ -1,5 +1,5 @@
-//! `.agent-memory/staging/<staging_id>/`: a staged proposal as files to read and grep. A
-//! projection of the event store, never trusted: what differs from it is written again.
+//! `.agent-memory/staging/<staging_id>/`: a staged proposal as files to read and grep. A projection
+//! of the thread, never trusted: differences are overwritten.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use crate::repository::Repository;
 use crate::store::Store;
 use crate::worktree::{Flush, Worktree};
 
-/// A new staging id: UTC time, a slug of intent and rationale, and what makes it unique.
+/// UTC time, slug of intent and rationale, random suffix.
 pub fn new_id(now: chrono::DateTime<chrono::Utc>, intent: &str, rationale: Option<&str>) -> String {
     let text = format!("{intent} {}", rationale.unwrap_or_default());
     let slug: String = slug::slug(&text)
@@ -34,22 +34,17 @@ fn directory(id: &str) -> Result<RepoPath> {
     RepoPath::new(format!("{DIR}/staging/{id}"))
 }
 
-/// An id that can name a directory beneath staging/: an event is not trusted to.
+/// Ids in events are not trusted to name a directory.
 fn is_plain(id: &str) -> bool {
     !id.is_empty() && id.len() <= 120 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// A file of a staging directory.
 struct StagingFile {
-    /// Relative to the directory.
+    /// Relative to the staging directory.
     name: String,
     bytes: Vec<u8>,
 }
 
-/// The files of the staging directory of `proposal`.
-///
-/// # Errors
-/// `object_missing`.
 fn files(store: &Store, proposal: &Proposal) -> Result<Vec<StagingFile>> {
     let changeset = store.changeset(proposal.current())?;
     let json = |value: &serde_json::Value| -> Result<Vec<u8>> {
@@ -91,25 +86,21 @@ fn files(store: &Store, proposal: &Proposal) -> Result<Vec<StagingFile>> {
     Ok(files)
 }
 
-/// Writes the staging directory of a pending proposal into the present work tree, and again into others
-/// that have it.
+/// Writes the staging directory of a pending proposal into this work tree, and into others that
+/// have it.
 ///
 /// # Errors
-/// If a file cannot be written, or a symlink is in the way.
+/// If a file cannot be written or a symlink is in the way.
 pub fn make(store: &Store, proposal: &Proposal) -> Result<()> {
     write(store, proposal, true)
 }
 
-/// Writes the staging directory of a pending proposal again where a work tree has it.
-///
-/// # Errors
-/// As [`make`].
+/// Writes only into work trees that have the directory.
 pub fn renew(store: &Store, proposal: &Proposal) -> Result<()> {
     write(store, proposal, false)
 }
 
-/// Writes what differs into the work trees that have the directory; with `is_new` into the present one
-/// as well.
+/// With `is_new`, also writes into the present work tree.
 fn write(store: &Store, proposal: &Proposal, is_new: bool) -> Result<()> {
     let Some(id) = proposal.staging_id().filter(|id| is_plain(id)) else { return Ok(()) };
     let path = directory(id)?;
@@ -132,7 +123,7 @@ fn write(store: &Store, proposal: &Proposal, is_new: bool) -> Result<()> {
     Ok(())
 }
 
-/// Whether the directory at `path` holds `files` and nothing else.
+/// True if the directory at `path` holds exactly `files`.
 fn is_sound(tree: &Worktree, path: &RepoPath, files: &[StagingFile]) -> Result<bool> {
     let mut directories = vec![String::new()];
     let mut count = 0;
@@ -156,17 +147,13 @@ fn is_sound(tree: &Worktree, path: &RepoPath, files: &[StagingFile]) -> Result<b
     Ok(count == files.len())
 }
 
-/// The work trees of the repository that have something at `path`.
 fn having(repository: &Repository, path: &RepoPath) -> Vec<PathBuf> {
     let mut trees = repository.work_trees();
     trees.retain(|top| top.join(path.to_path()).symlink_metadata().is_ok());
     trees
 }
 
-/// Removes the staging directory of `proposal` from every work tree of the repository.
-///
-/// # Errors
-/// If it cannot be removed.
+/// Removes the staging directory from every work tree.
 pub fn remove(repository: &Repository, proposal: &Proposal) -> Result<()> {
     let Some(id) = proposal.staging_id().filter(|id| is_plain(id)) else { return Ok(()) };
     let path = directory(id)?;
@@ -175,11 +162,7 @@ pub fn remove(repository: &Repository, proposal: &Proposal) -> Result<()> {
         .try_for_each(|top| Worktree::open(top)?.remove_dir_all(&path).map(drop))
 }
 
-/// Removes the staging directories in the present work tree that say that they are of `id`: what
-/// their proposal was is not known any more.
-///
-/// # Errors
-/// If one cannot be removed.
+/// Removes staging directories in this work tree that name proposal `id`, whose record is gone.
 pub fn forget(repository: &Repository, id: &ProposalId) -> Result<()> {
     if repository.work_dir().is_none() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The state of memory: what there is, what waits, what became of what was proposed.
+//! The status of memory: files, pending proposals, recent outcomes.
 
 use serde::Serialize;
 
@@ -31,15 +31,14 @@ pub struct Status {
     pub orphan_local_files: Vec<String>,
     /// Proposals that wait for a person.
     pub staged_updates: Vec<Staged>,
-    /// Proposals that were decided or expired lately, newest first: what their proposers should
-    /// know.
+    /// Proposals that were decided or expired lately, newest first, for their proposers.
     pub recent_outcomes: Vec<Outcome>,
     /// Settings that have no effect, or none before they are committed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// What a proposal is.
+/// Facts about a proposal.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct ProposalFacts {
     /// Staging id; absent where it was applied at once.
@@ -47,17 +46,17 @@ pub struct ProposalFacts {
     pub id: Option<String>,
     /// Proposal id.
     pub proposal_id: String,
-    /// Its intent.
+    /// Intent of the proposal.
     pub intent: String,
-    /// Why.
+    /// The rationale.
     pub rationale: Option<String>,
-    /// Who proposed it.
+    /// Name of the proposer.
     pub proposed_by: String,
     /// Files it changes.
     pub target_files: Vec<String>,
 }
 
-/// A proposal that waits.
+/// A pending proposal.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Staged {
     /// The proposal.
@@ -67,14 +66,14 @@ pub struct Staged {
     pub age_seconds: i64,
     /// Seconds until it expires.
     pub ttl_remaining_seconds: i64,
-    /// What it was written for has changed.
+    /// True if a state that the proposal expects has changed.
     pub drift_detected: bool,
-    /// What a reviewer wants changed.
+    /// Changes that a reviewer wants.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changes_requested: Option<String>,
 }
 
-/// What became of a proposal.
+/// Outcome of a proposal.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
 pub struct Outcome {
     /// The proposal.
@@ -82,13 +81,13 @@ pub struct Outcome {
     pub about: ProposalFacts,
     /// `applied`, `rejected` or `expired`.
     pub status: Lifecycle,
-    /// Why it was rejected.
+    /// Reason of the rejection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who decided.
+    /// The decider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
-    /// When.
+    /// Time of the decision.
     pub decided_at: String,
     /// Remarks of reviewers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -115,14 +114,9 @@ impl ProposalFacts {
     }
 }
 
-/// How many outcomes are listed.
 const OUTCOMES: usize = 20;
 
 impl Service<'_> {
-    /// The state of memory.
-    ///
-    /// # Errors
-    /// Those of the store.
     pub fn status(&self) -> Result<Status> {
         let view = self.store.view()?;
         let paths = self.disk().markdown(&self.settings)?;
@@ -149,14 +143,14 @@ impl Service<'_> {
         })
     }
 
-    /// What of the settings does not hold (yet), in words.
+    /// Settings that do not hold (yet), in words.
     fn notes(&self) -> Vec<String> {
         let loosened = self.loosened.iter();
         let loosened = loosened.map(|change| format!("{change}, until meta/ is committed"));
         self.without_effect().into_iter().chain(loosened).collect()
     }
 
-    /// Settings that are kept but have no effect, in words.
+    /// Settings that are kept without effect, in words.
     pub(super) fn without_effect(&self) -> Vec<String> {
         let manifest = &self.settings.manifest;
         let security = &manifest.security;
@@ -188,7 +182,7 @@ impl Service<'_> {
         .collect()
     }
 
-    /// Working notes of branches that do not exist (any longer).
+    /// Working notes of deleted branches.
     pub(super) fn orphans(&self, paths: &[String]) -> Vec<String> {
         let mut branches: Vec<String> = self.branch.iter().cloned().collect();
         if let Ok(refs) = self.store.repository().repo().references()
@@ -204,7 +198,6 @@ impl Service<'_> {
         paths.iter().filter(|path| is_notes(path) && !known.contains(path)).cloned().collect()
     }
 
-    /// What there is to say of a pending proposal.
     fn staged(&self, proposal: &Proposal) -> Staged {
         Staged {
             about: ProposalFacts::of(proposal),
@@ -218,7 +211,6 @@ impl Service<'_> {
         }
     }
 
-    /// What there is to say of a decided or expired proposal.
     fn outcome(&self, proposal: &Proposal) -> Option<Outcome> {
         let status = proposal.status(self.now);
         let (decision, at) = match &proposal.state {

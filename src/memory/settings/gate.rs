@@ -1,23 +1,22 @@
-//! The gate's settings are the strictest of what was committed and of what lies in the work tree.
+//! The gate's settings are the stricter of HEAD's and the work tree's.
 //!
-//! Whoever edits `meta/` in the work tree may tighten the gate at once, but loosens it only with a
-//! commit: otherwise an agent could open its own gate before it proposes. That concerns who lets
-//! changes in, the scanners, their allow-list, provenance, the schema's rules and which files
-//! there are; sizes, times and texts count as they lie in the work tree.
+//! Edits of `meta/` tighten the gate at once but loosen it only with a commit: otherwise an agent
+//! could open its gate before it proposes. This concerns approval, scanners, their allow-list,
+//! provenance, the schema's rules and the set of files. Sizes, times and texts come from the work
+//! tree.
 
 use super::schema::{Category, FieldSpec, Provenance, SOURCE_TYPES, Schema, SectionSchema};
 use super::{Approval, Manifest, Settings};
 
 impl Settings {
-    /// These settings, held to `agreed`; and what of them `agreed` does not allow, in words.
+    /// Returns the loosened settings in words.
     pub fn held_to(mut self, agreed: &Self) -> (Self, Vec<String>) {
         let mut loosened = self.manifest.hold_to(&agreed.manifest);
         loosened.extend(self.schema.hold_to(&agreed.schema));
         (self, loosened)
     }
 
-    /// What holds where the committed settings cannot be read: every change waits for a person,
-    /// and every scanner runs, as by default.
+    /// For unreadable committed settings: every change waits for a person; default scanners run.
     pub fn closed() -> Self {
         let mut closed = Self::default();
         for slot in closed.manifest.updates.approval.values_mut() {
@@ -30,7 +29,7 @@ impl Settings {
     }
 }
 
-/// Puts `strict` in the place of `value`, and says so in `loosened` where that is another one.
+/// Reports a difference in `loosened`.
 fn hold<T: PartialEq + std::fmt::Display>(
     loosened: &mut Vec<String>,
     key: &str,
@@ -72,7 +71,7 @@ impl Manifest {
             let strict = theirs.min(*mine);
             hold(&mut loosened, key, mine, strict);
         }
-        // What aye does in git on its own is not for the work tree to begin with either.
+        // The work tree must not start git actions either.
         let (mine, theirs) = (&mut self.git, &agreed.git);
         for (key, mine, theirs) in [
             ("git.auto_stage_changes", &mut mine.auto_stage_changes, theirs.auto_stage_changes),
@@ -86,7 +85,7 @@ impl Manifest {
 }
 
 impl Schema {
-    /// The committed categories with their files, each as strict as the stricter of both.
+    /// The committed categories and files, each with the stricter rules.
     fn hold_to(&mut self, agreed: &Self) -> Vec<String> {
         let mut loosened = Vec::new();
         for name in self.categories.keys().filter(|name| !agreed.categories.contains_key(*name)) {
@@ -106,7 +105,7 @@ impl Schema {
     }
 }
 
-/// The rules of both, under the name and for the files of `theirs`.
+/// The rules of both, with the name and files of `theirs`.
 fn strictest_of(theirs: &Category, mine: &Category) -> Category {
     let (fields, more) = (&theirs.section_schema, &mine.section_schema);
     Category {
@@ -204,7 +203,6 @@ mod tests {
         assert_eq!(decisions.provenance.allowed_source_types, Vec::<String>::new());
         assert_eq!(decisions.provenance.forbidden_source_types.len(), SOURCE_TYPES.len());
         assert!(held.schema.category("pitfalls.md").unwrap().write_once, "tightening counts");
-        // A second category for a file does not take it out of the first one.
         let conventions = held.schema.category("conventions.md").unwrap();
         assert_eq!(
             (conventions.name.as_str(), conventions.approval),

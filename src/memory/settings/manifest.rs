@@ -1,4 +1,4 @@
-//! `meta/manifest.yaml`.
+//! Reads `meta/manifest.yaml`.
 
 use std::collections::BTreeMap;
 
@@ -13,38 +13,38 @@ use crate::error::{Error, Result};
 use crate::memory::codes;
 use crate::words::words;
 
-/// Its path in the store.
+/// Relative to the store.
 pub const PATH: &str = "meta/manifest.yaml";
 
-/// Longest age that a setting may name: a century.
+/// A century.
 const MOST_DAYS: i64 = 36_525;
 
-/// Longest time that a staged proposal may wait, in seconds: ten years.
+/// Seconds: ten years.
 const MOST_TTL: u64 = 10 * 366 * 86_400;
 
-/// Longest wait for another writer that a setting may name: an hour.
+/// Seconds: an hour.
 const MOST_WAIT: u64 = 3600;
 
-/// The line of the default that names the project.
+/// The default's line that names the project.
 pub const NAME_LINE: &str = "    name: \"\"\n";
 
-/// The newest `store_format_version` this program reads and writes.
+/// Newest `store_format_version` that this program reads and writes.
 pub const FORMAT_VERSION: u64 = 1;
 
 /// Settings of a store.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Manifest {
-    /// Version of the layout that wrote it.
+    /// Version of the layout that wrote the store.
     pub version: String,
-    /// Format of the store; newer than [`FORMAT_VERSION`] is refused.
+    /// Format of the store; above [`FORMAT_VERSION`] it is refused.
     pub store_format_version: u64,
-    /// What the store belongs to.
+    /// The project.
     pub project: Project,
     /// Sizes, in characters.
     pub budgets: Budgets,
-    /// What is applied at once and what waits for a person.
+    /// Approval of changes.
     pub updates: Updates,
-    /// How long a staged proposal waits.
+    /// Lifetime of staged proposals.
     pub staging: Staging,
     /// Scanners and trust.
     pub security: Security,
@@ -61,7 +61,7 @@ pub struct Manifest {
     /// Evaluation of retrieval.
     #[serde(default)]
     pub eval: Eval,
-    /// Other stores that agent-memory reads; kept, and reported by `lint` and `status`.
+    /// Other stores, which agent-memory reads; kept, and reported by `lint` and `status`.
     #[serde(default)]
     pub stores: Vec<serde_json::Value>,
 }
@@ -69,11 +69,11 @@ pub struct Manifest {
 /// Evaluation of retrieval.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub struct Eval {
-    /// A corpus to evaluate with; aye brings its own, so this is kept and reported by `lint`.
+    /// A corpus for evaluation; kept and reported by `lint`, since aye brings its own.
     pub benchmark_corpus_url: Option<String>,
 }
 
-/// What the store belongs to.
+/// The project.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Project {
     /// Name, for titles.
@@ -85,23 +85,23 @@ pub struct Project {
 /// Sizes, in characters.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Budgets {
-    /// Of the pack an agent reads at start.
+    /// The pack that an agent reads at start.
     pub bootstrap_chars: usize,
-    /// Of a pack for a query.
+    /// A pack for a query.
     pub fetch_context_chars: usize,
     /// Largest memory file that may be written.
     pub max_file_chars: usize,
 }
 
-/// What is applied at once and what waits for a person.
+/// Approval of changes.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Updates {
-    /// By slot; of a manifest that was read none is missing.
+    /// By slot; a manifest that was read has all.
     pub approval: BTreeMap<Slot, Approval>,
 }
 
 words! {
-    /// What the manifest lets in by one setting.
+    /// Changes that one setting admits.
     pub enum Slot {
         Decisions = "decisions",
         Conventions = "conventions",
@@ -116,7 +116,7 @@ words! {
     }
 }
 
-/// How long a staged proposal waits.
+/// Lifetime of staged proposals.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Staging {
     /// Seconds until it expires.
@@ -128,7 +128,8 @@ pub struct Staging {
 pub struct Security {
     /// Scan for secrets.
     pub secret_scan: bool,
-    /// Scan for social security and card numbers: agent-memory does; kept, and reported by `lint` and `status`.
+    /// Scan for social security and card numbers, as agent-memory does; kept, and reported by
+    /// `lint` and `status`.
     #[serde(default)]
     pub pii_scan: bool,
     /// Scan for e-mail addresses too; as `pii_scan`.
@@ -136,14 +137,14 @@ pub struct Security {
     pub pii_scan_email: bool,
     /// Refuse durable updates that rest on external sources alone.
     pub reject_untrusted_durable_updates: bool,
-    /// Caps of the regions that the scanner leaves out.
+    /// Limits on allowed regions.
     pub allowlist_limits: AllowlistLimits,
 }
 
-/// Caps of the regions that the scanner leaves out.
+/// Limits on allowed regions.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct AllowlistLimits {
-    /// Bytes in all regions of a file together.
+    /// Bytes in all regions of a file.
     pub max_bytes_per_file: usize,
     /// Regions in a file.
     pub max_regions_per_file: usize,
@@ -162,7 +163,7 @@ pub struct Git {
     pub auto_stage_changes: bool,
     /// Commit changed files.
     pub auto_commit: bool,
-    /// How messages of such commits begin.
+    /// Beginning of such commits' messages.
     pub commit_message_prefix: String,
     /// The merge driver of agent-memory; kept, and reported by `lint` and `status`.
     #[serde(default)]
@@ -172,7 +173,7 @@ pub struct Git {
 /// Archiving.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Archive {
-    /// Whether sections may be archived.
+    /// True if sections may be archived.
     pub enabled: bool,
     /// Days after which an untouched section is reported as stale; 0 turns that off.
     pub stale_threshold_days: i64,
@@ -183,8 +184,8 @@ pub struct Archive {
 pub struct Concurrency {
     /// Longest wait for another writer, in seconds.
     pub wait_timeout_seconds: u64,
-    /// Seconds after which a lock whose holder is gone has to be free. Locks here end with the
-    /// process that holds them, so whatever is asked for is kept.
+    /// Seconds after which a lock without a holder must be free. Locks here end with their process,
+    /// so any value holds.
     pub lock_ttl_seconds: Option<u64>,
 }
 
@@ -193,7 +194,7 @@ pub struct Concurrency {
 pub struct LocalState {
     /// One notes file per branch; otherwise only the shared one.
     pub per_branch: bool,
-    /// Whether the shared notes are read and may be written.
+    /// True if the shared notes are read and may be written.
     pub shared_file_enabled: bool,
     /// Days after which notes of a deleted branch are reported.
     pub cleanup_orphans_warning_days: i64,
@@ -207,12 +208,10 @@ pub struct Sessions {
 }
 
 impl Manifest {
-    /// Reads the file's bytes over the defaults.
-    ///
     /// # Errors
-    /// `memory_config_invalid`; `unsupported_store_format` where the store is newer.
+    /// `memory_config_invalid`; `unsupported_store_format` if the store is newer.
     pub fn read(bytes: &[u8]) -> Result<Self> {
-        // Most stores have the default as `init` wrote it, with a name of their own.
+        // Most stores have the default with another name.
         let manifest = match name_in_default(bytes) {
             Some(name) => {
                 let mut manifest: Self = decode(PATH, default(PATH, MANIFEST_JSON)?)?;
@@ -280,7 +279,7 @@ impl Manifest {
     }
 }
 
-/// The name of the project where nothing but its line differs from the default.
+/// The project's name if only its line differs from the default.
 fn name_in_default(bytes: &[u8]) -> Option<String> {
     let (before, after) = DEFAULT_MANIFEST.split_once(NAME_LINE)?;
     let line = bytes.strip_prefix(before.as_bytes())?.strip_suffix(after.as_bytes())?;
@@ -292,7 +291,7 @@ fn name_in_default(bytes: &[u8]) -> Option<String> {
     value.get("name")?.as_str().map(str::to_owned)
 }
 
-/// Numbers with points between them, such as `0.4.1`.
+/// Numbers with points: `0.4.1`.
 pub(super) fn is_version(text: &str) -> bool {
     text.len() <= 40
         && text.split('.').all(|part| {

@@ -1,9 +1,8 @@
-//! The settings of a store: `meta/manifest.yaml` and `meta/schema.yaml`, merged over the
-//! defaults beside this file.
+//! Settings of a store: `meta/manifest.yaml` and `meta/schema.yaml`, merged over defaults.
 //!
-//! An explicit `false` overrides, a list replaces the default list, an unknown key is an error
-//! that names the nearest known one. Every accepted key is enforced somewhere, or reported as
-//! one that has no effect. The gate's settings are held to those in HEAD (see `gate`).
+//! An explicit `false` overrides, a list replaces the default list, an unknown key is an error.
+//! Every accepted key is enforced or reported as without effect. HEAD limits the gate's settings
+//! (see `gate`).
 
 mod gate;
 pub mod manifest;
@@ -20,20 +19,18 @@ use super::codes;
 use crate::error::{Error, Result};
 use crate::spelling::keys::{self, Misread};
 
-/// The default manifest, as `memory init` writes it (with the project's name filled in).
+/// Written by `memory init` with the project's name.
 pub const DEFAULT_MANIFEST: &str = include_str!("default-manifest.yaml");
 
-/// The default schema, as `memory init` writes it.
+/// Written by `memory init`.
 pub const DEFAULT_SCHEMA: &str = include_str!("default-schema.yaml");
 
-/// The same two as JSON, which is read in a tenth of the time; a test holds them together.
+/// JSON parses in a tenth of the time; a test compares it with the YAML.
 const MANIFEST_JSON: &str = include_str!("default-manifest.json");
 const SCHEMA_JSON: &str = include_str!("default-schema.json");
 
-/// Largest settings file accepted, in bytes.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// Both settings files.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// `meta/manifest.yaml`
@@ -43,10 +40,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Reads both files; a missing one means the defaults.
+    /// A missing file means the defaults.
     ///
     /// # Errors
-    /// `memory_config_invalid` with the file, the key and what would be right.
+    /// `memory_config_invalid` with file, key and fix.
     pub fn read(manifest: Option<&[u8]>, schema: Option<&[u8]>) -> Result<Self> {
         Ok(Self {
             manifest: Manifest::read(manifest.unwrap_or_default())?,
@@ -62,16 +59,12 @@ impl Default for Settings {
     }
 }
 
-/// An error of `file`.
 fn invalid(file: &str, message: impl std::fmt::Display) -> Error {
     Error::new(&codes::CONFIG_INVALID, format!("{file}: {message}")).with("path", file)
 }
 
-/// Decodes `value`, and holds every key of it against those of `T`.
-///
 /// # Errors
-/// `memory_config_invalid` naming the path of the first unknown key and the nearest known one, or
-/// what the value of a known key should be.
+/// `memory_config_invalid` with the unknown key and the nearest known one, or the expected value.
 fn decode<T: DeserializeOwned + JsonSchema>(file: &str, value: Value) -> Result<T> {
     keys::decode(value).map_err(|misread| match misread {
         Misread::Unknown(key) => {
@@ -99,8 +92,7 @@ fn parse_yaml(file: &str, bytes: &[u8]) -> Result<Value> {
     serde_yaml::from_str(text).map_err(|e| invalid(file, e).hint("it has to be YAML"))
 }
 
-/// `over` laid over `base`: mappings key by key, everything else replaced. A key with no value
-/// keeps the default.
+/// Merges mappings by key and replaces other values. A key without a value keeps the default.
 fn merge(base: &mut Value, over: Value) {
     match (base, over) {
         (_, Value::Null) => {}
@@ -118,7 +110,6 @@ fn merge(base: &mut Value, over: Value) {
     }
 }
 
-/// A default, as values to lay a file over or to decode.
 fn default(file: &str, json: &str) -> Result<Value> {
     serde_json::from_str(json).map_err(|e| invalid(file, e))
 }

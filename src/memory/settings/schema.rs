@@ -1,4 +1,4 @@
-//! `meta/schema.yaml`: which files there are, and what may stand in them.
+//! `meta/schema.yaml`: categories of files and rules for their contents.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,11 +13,11 @@ use super::{DEFAULT_SCHEMA, SCHEMA_JSON, decode, default, invalid, merge, parse_
 use crate::error::Result;
 use crate::words::words;
 
-/// Its path in the store.
+/// Relative to the store.
 pub const PATH: &str = "meta/schema.yaml";
 
 words! {
-    /// Who lets a change in, from least to most strict.
+    /// Approval that a change needs, from least to most strict.
     #[derive(Default)]
     pub enum Approval {
         /// Applied at once.
@@ -36,7 +36,6 @@ impl std::fmt::Display for Approval {
     }
 }
 
-/// The types a source may have.
 pub const SOURCE_TYPES: [&str; 6] = ["file", "test", "user", "session", "inference", "external"];
 
 /// The categories of a store.
@@ -52,26 +51,26 @@ pub struct Schema {
 /// The rules for a class of memory files.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 pub struct Category {
-    /// Its name.
+    /// The name.
     #[serde(skip)]
     pub name: String,
-    /// The one file that it has.
+    /// Its only file, if it has one.
     pub file: Option<String>,
-    /// Which files it has else: one `*` stands for a name, or a part of it.
+    /// Pattern of its files otherwise; one `*` stands for a name or a part of one.
     pub file_glob: Option<String>,
-    /// Whether every section needs an id.
+    /// True if every section needs an id.
     #[serde(default)]
     pub section_id_required: bool,
-    /// What the sections are like.
+    /// Rules for sections.
     #[serde(default)]
     pub section_schema: SectionSchema,
-    /// Who lets changes in.
+    /// Approval of changes.
     #[serde(default = "stage")]
     pub approval: Approval,
-    /// Generated; nobody else writes it.
+    /// Generated; only the program writes it.
     #[serde(default)]
     pub server_managed: bool,
-    /// Whether proposals may change it.
+    /// True if proposals may change it.
     #[serde(default = "yes")]
     pub agent_writable: bool,
     /// Files are never changed once written.
@@ -80,7 +79,7 @@ pub struct Category {
     /// Kept in git.
     #[serde(default = "yes")]
     pub git_tracked: bool,
-    /// What has to be said about where the knowledge comes from.
+    /// Required statements of sources.
     #[serde(default)]
     pub provenance: Provenance,
 }
@@ -94,22 +93,21 @@ fn stage() -> Approval {
 }
 
 impl Category {
-    /// True for what git keeps and people decide about, the archive aside.
+    /// True for tracked files that people decide about, except the archive.
     pub fn is_durable(&self) -> bool {
         self.git_tracked && !self.server_managed && self.name != "archive"
     }
 
-    /// Its file, or what its files match.
     pub fn pattern(&self) -> &str {
         self.file.as_deref().or(self.file_glob.as_deref()).unwrap_or_default()
     }
 }
 
-/// What the sections of a file are like.
+/// Rules for the sections of a file.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SectionSchema {
-    /// Whether the file's first heading has to be of level 1.
+    /// True if the file's first heading has to be of level 1.
     pub required_top_level_heading: bool,
     /// Fields that every entry needs.
     pub per_section_required_fields: Vec<FieldSpec>,
@@ -120,16 +118,16 @@ pub struct SectionSchema {
 /// A labelled field.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 pub struct FieldSpec {
-    /// Its label.
+    /// The label.
     pub name: String,
-    /// What the value has to match.
+    /// The value must match it.
     pub pattern: Option<Pattern>,
-    /// What the value has to be one of; empty for anything.
+    /// The value has to be one of these; empty for anything.
     #[serde(default, rename = "enum")]
     pub allowed: Vec<String>,
 }
 
-/// What a value has to match; compiled when it is first asked.
+/// Pattern for values; compiled on first use.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 #[schemars(with = "String")]
@@ -138,7 +136,7 @@ pub struct Pattern {
     compiled: OnceCell<Option<Regex>>,
 }
 
-/// The pattern of the default schema: known to be good, so that reading it compiles nothing.
+/// The default's pattern, known to be valid: reading it compiles nothing.
 const KNOWN_PATTERN: &str = r"^\d{4}-\d{2}-\d{2}$";
 
 impl TryFrom<String> for Pattern {
@@ -155,12 +153,10 @@ impl TryFrom<String> for Pattern {
 }
 
 impl Pattern {
-    /// As it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether `value` matches.
     pub fn is_match(&self, value: &str) -> bool {
         let compiled = self.compiled.get_or_init(|| Regex::new(&self.text).ok());
         compiled.as_ref().is_some_and(|regex| regex.is_match(value))
@@ -173,7 +169,7 @@ impl PartialEq for Pattern {
     }
 }
 
-/// What has to be said about where knowledge comes from.
+/// Rules for the sources of knowledge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Provenance {
@@ -183,17 +179,13 @@ pub struct Provenance {
     pub required_for_new_sections: bool,
     /// Types a source may have; empty for any.
     pub allowed_source_types: Vec<String>,
-    /// Types it may not have.
+    /// Types that a source may not have.
     pub forbidden_source_types: Vec<String>,
 }
 
 impl Schema {
-    /// Reads the file's bytes over the defaults.
-    ///
-    /// # Errors
-    /// `memory_config_invalid`.
     pub fn read(bytes: &[u8]) -> Result<Self> {
-        // Most stores have the default as `init` wrote it: nothing to check or to lay over it.
+        // Most stores have the default: nothing to merge or check.
         let mut schema: Self = if bytes == DEFAULT_SCHEMA.as_bytes() {
             decode(PATH, default(PATH, SCHEMA_JSON)?)?
         } else {
@@ -217,7 +209,7 @@ impl Schema {
         Ok(schema)
     }
 
-    /// The directories that a category has its files in, relative to the store: `""` is the store's own.
+    /// Relative to the store; `""` is the store's own.
     pub fn directories(&self) -> BTreeSet<&str> {
         let mut dirs = BTreeSet::from([""]);
         for category in self.categories.values() {
@@ -227,8 +219,7 @@ impl Schema {
         dirs
     }
 
-    /// The category of the file at `path` (relative to the store): an exact file first, then the
-    /// glob with the longest literal beginning, then by name.
+    /// Exact file first, then the glob with the longest literal prefix, then by name.
     pub fn category(&self, path: &str) -> Option<&Category> {
         let exact = self.categories.values().find(|c| c.file.as_deref() == Some(path));
         exact.or_else(|| {
@@ -243,7 +234,7 @@ impl Schema {
     }
 }
 
-/// A category that is given a `file` loses the default `file_glob`, and the other way round.
+/// A category with a `file` loses the default `file_glob`, and vice versa.
 fn forget_replaced_files(base: &mut Value, over: &Value) {
     let Some(Value::Mapping(over)) = over.get("categories") else { return };
     let Some(Value::Mapping(base)) = base.get_mut("categories") else { return };
@@ -259,7 +250,7 @@ fn forget_replaced_files(base: &mut Value, over: &Value) {
 }
 
 impl Category {
-    /// Refuses what cannot be, and closes what the program itself writes.
+    /// Also closes files that only the program writes.
     fn validate(&mut self) -> Result<()> {
         let wrong = |what: String| invalid(PATH, format!("categories.{}: {what}", self.name));
         if self.file.is_some() == self.file_glob.is_some() {
@@ -303,7 +294,6 @@ impl Category {
     }
 }
 
-/// Whether `path` has a name in the place of the `*` of `glob`.
 fn glob_matches(glob: &str, path: &str) -> bool {
     glob.split_once('*').is_some_and(|(before, after)| {
         let middle = path.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));

@@ -1,4 +1,4 @@
-//! Operations that add: a file, a section, and `replace_section` where there is none.
+//! Operations that add: a file, a section, and `replace_section` of a missing one.
 
 use super::content::{closed, keeps_id, open_end, whole_section};
 use super::target::by_id;
@@ -12,7 +12,6 @@ use crate::memory::problem::{Problem, brief};
 use crate::memory::request::{Edit, IfExists, IfMissing};
 
 impl Planner<'_> {
-    /// `create_file`.
     pub(super) fn create_file(
         &mut self,
         here: &Here<'_>,
@@ -23,7 +22,7 @@ impl Planner<'_> {
         let content = content.strip_prefix('\u{feff}').unwrap_or(content);
         closed("content", content)?;
         match here.text() {
-            // Appending to a file that is not there yet is met by one that is there by then.
+            // Appending also works once the file exists.
             None if if_exists == IfExists::Append => {}
             None => self.expect(here, here.path, None, Policy::RequireFileAbsent, None),
             Some(text) => {
@@ -39,7 +38,7 @@ impl Planner<'_> {
                     .into())
             }
             (true, IfExists::Append) => match here.document.sections.len().checked_sub(1) {
-                // Text that opens no section of its own belongs to the last one.
+                // Text without a heading belongs to the last section.
                 Some(last) if markdown::parse(content).sections.is_empty() => {
                     open_end(&here.document)?;
                     let text = edit::append_to_section(&here.document, last, content);
@@ -59,8 +58,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Adds `content` at the end of the file, with ids for its sections where the category wants
-    /// them; `first` is the id of the first one, if it is settled.
+    /// Adds ids if the category requires them; `first` is the first section's id, if known.
     fn insert_at_end(
         &mut self,
         here: &Here<'_>,
@@ -80,7 +78,7 @@ impl Planner<'_> {
         Ok(Edited { text, adds_section, touched: Some(count..count) })
     }
 
-    /// `append_section`; `content` is the whole section.
+    /// `content` is the whole section.
     pub(super) fn append_section(
         &mut self,
         here: &Here<'_>,
@@ -108,7 +106,7 @@ impl Planner<'_> {
         Ok(Edited { text, adds_section: true, touched: Some(index..index) })
     }
 
-    /// Where a section of `level` inside `parent` goes, and the index that it will have.
+    /// Offset and index for a section at the end of `parent`.
     fn end_of_parent(
         &mut self,
         here: &Here<'_>,
@@ -141,7 +139,6 @@ impl Planner<'_> {
         Ok((section.end, here.subtree(at).range.end))
     }
 
-    /// Warns where a section with the words of the new one is there already.
     fn warn_of_double(&mut self, here: &Here<'_>, new: &Document<'_>) {
         let words = |body: &str| {
             let words = body.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
@@ -157,7 +154,7 @@ impl Planner<'_> {
         }
     }
 
-    /// `replace_section` where there is no such section, of which `problem` tells.
+    /// `replace_section` of a missing section; `problem` describes the absence.
     pub(super) fn add_missing(
         &mut self,
         here: &Here<'_>,

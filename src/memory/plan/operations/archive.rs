@@ -1,4 +1,4 @@
-//! Moving a section into the archive.
+//! Moves a section into the archive.
 
 use chrono::{DateTime, Utc};
 
@@ -14,7 +14,6 @@ use crate::memory::problem::Problem;
 use crate::memory::request::Edit;
 
 impl Planner<'_> {
-    /// `archive_section` and `remove_section`: copies `section` to `to`; `replacement` takes its place.
     pub(super) fn archive(
         &mut self,
         here: &Here<'_>,
@@ -59,7 +58,7 @@ impl Planner<'_> {
     }
 }
 
-/// What the archive file holds: the section as it was, when it was moved, from where and why.
+/// The archived copy: section, date, origin and reason.
 fn copy(here: &Here<'_>, section: &Subtree, at: DateTime<Utc>) -> String {
     let document = &here.document;
     let eol = lines::dominant_ending(document.source);
@@ -77,8 +76,7 @@ fn copy(here: &Here<'_>, section: &Subtree, at: DateTime<Utc>) -> String {
     text
 }
 
-/// What stays in the place of an archived section: `replacement` as it is where it begins with a
-/// heading, else under the old heading and marker.
+/// Keeps the old heading and marker unless `replacement` begins with a heading.
 fn stub(here: &Here<'_>, section: &Subtree, replacement: &str) -> Result<String, Stop> {
     let old = &here.document.sections[section.at];
     if markdown::parse(replacement).begins_with_heading() {

@@ -1,4 +1,4 @@
-//! What content may be, and what it must leave alone.
+//! Checks of an operation's content and its effect on the file.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ use crate::memory::problem::{Problem, brief};
 use crate::memory::request::{Edit, Heading};
 use crate::memory::settings::Category;
 
-/// The content is one whole section: it begins with a heading of `level`, and no other heading in
-/// it is of that level or higher.
+/// Accepts one whole section: it begins with a heading of `level` and has no other of that level or
+/// higher.
 pub(super) fn whole_section(field: &str, content: &str, level: Option<u8>) -> Result<(), Stop> {
     closed(field, content)?;
     let document = markdown::parse(content);
@@ -47,7 +47,7 @@ pub(super) fn whole_section(field: &str, content: &str, level: Option<u8>) -> Re
     Stop::unless_none(problems)
 }
 
-/// The content belongs inside a section of `level`: its headings are deeper. True if it has any.
+/// Accepts only headings deeper than `level`. Returns true if there are any.
 pub(super) fn inner(field: &str, content: &str, level: u8) -> Result<bool, Stop> {
     closed(field, content)?;
     let document = markdown::parse(content);
@@ -69,13 +69,11 @@ pub(super) fn inner(field: &str, content: &str, level: u8) -> Result<bool, Stop>
     Ok(!document.sections.is_empty())
 }
 
-/// The problem of what stands at byte `at` of `content`.
 fn wrong_markdown(field: &str, content: &str, at: usize, message: String, fix: String) -> Problem {
     let line = lines::number_of(content, at);
     Problem::new(&codes::INVALID_MARKDOWN, message).field(field).line(line).fix(fix)
 }
 
-/// Markers whose ids cannot be ids.
 pub(super) fn bad_ids(field: &str, document: &Document<'_>) -> Vec<Problem> {
     let wrong = |section: &Section| {
         let id = section.id.as_deref().filter(|id| !slug::is_valid(id))?;
@@ -87,7 +85,7 @@ pub(super) fn bad_ids(field: &str, document: &Document<'_>) -> Vec<Problem> {
     document.sections.iter().filter_map(wrong).collect()
 }
 
-/// What the schema asks of the fields of a whole section that could not be put in its place.
+/// Schema problems of a whole section that could not be written.
 pub(super) fn check_fields(here: &Here<'_>) -> Vec<Problem> {
     let is_entry = match here.edit {
         Edit::AppendSection { parent, heading, .. } => {
@@ -100,12 +98,11 @@ pub(super) fn check_fields(here: &Here<'_>) -> Vec<Problem> {
     if !is_entry || content.trim().is_empty() {
         return Vec::new();
     }
-    // Ids are given to it when it is written.
+    // Ids are assigned on writing.
     let category = Category { section_id_required: false, ..here.category.clone() };
     check_sections(&category, here.path, None, content)
 }
 
-/// A whole section: `content`, with `heading` above it where it does not begin with one.
 pub(super) fn with_heading(heading: &Heading, content: &str) -> Result<String, Stop> {
     let parsed = markdown::parse(content);
     let whole = match &heading.text {
@@ -130,7 +127,6 @@ pub(super) fn with_heading(heading: &Heading, content: &str) -> Result<String, S
     }
 }
 
-/// A marker in the content carries the id the section has.
 pub(super) fn keeps_id(field: &str, content: &str, id: Option<&str>) -> Result<(), Stop> {
     let document = markdown::parse(content);
     match (&document.sections[0].id, id) {
@@ -143,7 +139,6 @@ pub(super) fn keeps_id(field: &str, content: &str, id: Option<&str>) -> Result<(
     }
 }
 
-/// Stops where `holds` is not so.
 fn hold(holds: bool, field: &str, message: &str, fix: &str) -> Result<(), Stop> {
     if holds {
         return Ok(());
@@ -151,7 +146,7 @@ fn hold(holds: bool, field: &str, message: &str, fix: &str) -> Result<(), Stop> 
     Err(Problem::new(&codes::INVALID_MARKDOWN, message).field(field).fix(fix).into())
 }
 
-/// The content leaves nothing open that would swallow what follows, and says something.
+/// Refuses empty content and open constructs.
 pub(super) fn closed(field: &str, content: &str) -> Result<(), Stop> {
     hold(!content.trim().is_empty(), field, "there is nothing but whitespace", "give it a text")?;
     let why = "a code fence, a comment or an HTML block is never closed, so it would swallow what \
@@ -159,13 +154,13 @@ pub(super) fn closed(field: &str, content: &str) -> Result<(), Stop> {
     hold(markdown::parse(content).is_closed(), field, why, "close it")
 }
 
-/// The file ends where text can be added.
+/// Refuses a file that ends inside an open construct.
 pub(super) fn open_end(document: &Document<'_>) -> Result<(), Stop> {
     let why = "the file ends inside a code fence, a comment or an HTML block";
     hold(document.is_closed(), "path", why, "close it by hand")
 }
 
-/// Nothing but the sections `touched` (indices of `before`) differs in `after`.
+/// Refuses changes outside the sections `touched`.
 pub(super) fn guard_others(
     before: &Document<'_>,
     touched: Range<usize>,
@@ -176,8 +171,7 @@ pub(super) fn guard_others(
     hold(keeps_others, "content", "the edit would change sections around it", fix)
 }
 
-/// The problem of an id that two sections of the file have after the operation, with the line of
-/// its content that brings it.
+/// Names the line of the content that brings the duplicate.
 pub(super) fn duplicate(after: &Document<'_>, here: &Here<'_>) -> Option<Problem> {
     let id = *after.duplicate_ids().first()?;
     let message = format!("'{}' would be the id of two sections in {}", brief(id), here.path);
@@ -191,7 +185,6 @@ pub(super) fn duplicate(after: &Document<'_>, here: &Here<'_>) -> Option<Problem
     Some(problem)
 }
 
-/// Left-over conflict markers at the beginning of a line.
 pub(in crate::memory::plan) fn has_conflict_markers(text: &str) -> bool {
     let has = |mark: &str| lines::iter(text).any(|line| line.starts_with(mark));
     has("<<<<<<< ") && has(">>>>>>> ")

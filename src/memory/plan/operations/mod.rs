@@ -1,4 +1,4 @@
-//! The eight operations, each on the text that the ones before it left.
+//! The eight operations, each on the result of the previous ones.
 
 mod add;
 mod archive;
@@ -22,16 +22,14 @@ use crate::memory::settings::Category;
 
 pub(super) use content::has_conflict_markers;
 
-/// A new text of the file.
 struct Edited {
     text: String,
-    /// Whether a section was added to it.
     adds_section: bool,
-    /// The sections (by their index before) that may differ; `None` for a whole new file.
+    /// Indices before the edit; `None` for a new file.
     touched: Option<Range<usize>>,
 }
 
-/// What stops an operation: one problem or several.
+/// Problems that stop an operation.
 struct Stop(Vec<Problem>);
 
 impl From<Problem> for Stop {
@@ -48,30 +46,25 @@ impl From<Missed> for Stop {
 }
 
 impl Stop {
-    /// Stops if there are problems.
     fn unless_none(problems: Vec<Problem>) -> Result<(), Self> {
         if problems.is_empty() { Ok(()) } else { Err(Self(problems)) }
     }
 }
 
-/// An operation and the file it is about, as the operations before left it.
 struct Here<'a> {
     /// Index of the operation.
     i: usize,
     edit: &'a Edit,
     path: &'a str,
     category: &'a Category,
-    /// Whether there is a file.
     exists: bool,
-    /// Its text; empty where there is none.
+    /// Empty without a file.
     document: Document<'a>,
 }
 
-/// The section an operation is about.
 struct Subtree {
-    /// Its index in the document.
     at: usize,
-    /// It and those inside it.
+    /// Indices of the section and its descendants.
     range: Range<usize>,
 }
 
@@ -80,17 +73,14 @@ impl<'a> Here<'a> {
         self.document.source
     }
 
-    /// The file's text, if there is a file.
     fn text(&self) -> Option<&'a str> {
         self.exists.then_some(self.document.source)
     }
 
-    /// Which sections of new text get an id.
     fn mark(&self) -> Mark {
         if self.category.section_id_required { Mark::All } else { Mark::First }
     }
 
-    /// Whether a section of the file has this id.
     fn has_id(&self, id: &str) -> bool {
         !self.document.by_id(id).is_empty()
     }
@@ -103,7 +93,7 @@ impl<'a> Here<'a> {
 }
 
 impl Planner<'_> {
-    /// Performs operation `i`, or reports what stops it. False where it is not even tried.
+    /// False if the operation is not even tried.
     pub(super) fn perform(&mut self, i: usize, operation: &Operation) -> bool {
         let Some((path, category)) = self.locate_operation(i, operation) else { return false };
         let Some(edit) = &operation.edit else {
@@ -128,7 +118,7 @@ impl Planner<'_> {
             for problem in problems {
                 self.fail(i, &path, problem);
             }
-            // What else is wrong with it is reported all the same.
+            // Report its other problems too.
             let adds = matches!(edit, Edit::AppendSection { .. } | Edit::CreateFile { .. });
             self.check_provenance(i, category, adds);
             self.problems.extend(content::check_fields(&here).into_iter().map(|p| p.at(i)));
@@ -167,7 +157,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Takes an edit for the file's text, if it leaves alone what it has to.
+    /// Stores an edit that leaves other sections alone.
     fn settle(&mut self, here: &Here<'_>, edited: Edited) -> Result<(), Stop> {
         let after = markdown::parse(&edited.text);
         if let Some(touched) = edited.touched {
@@ -188,7 +178,7 @@ impl Planner<'_> {
         ));
     }
 
-    /// Notes that operation `i` failed: what a later one misses may be what it would have made.
+    /// Later operations may miss the result of `i`.
     pub(super) fn fail(&mut self, i: usize, path: &str, problem: Problem) {
         let mut problem = problem.at(i);
         if problem.code.id == codes::PLAN_FAILED.id
@@ -202,8 +192,8 @@ impl Planner<'_> {
         self.problems.push(problem);
     }
 
-    /// Notes that the operation was written for the present text of `section`: of all of it, or with
-    /// `is_own` without the sections inside it.
+    /// Records that the operation needs the present text of `section`; with `is_own`, without
+    /// children.
     fn expect_text(&mut self, here: &Here<'_>, section: &Subtree, is_own: bool) {
         let document = &here.document;
         let text = if is_own { document.own_text(section.at) } else { document.text(section.at) };
@@ -211,13 +201,12 @@ impl Planner<'_> {
         self.expect(here, here.path, Some(name), Policy::RequireSectionContentMatch, Some(hash));
     }
 
-    /// Notes that the operation was written for `section`, which may grow.
+    /// Records that the operation needs `section`, which may grow.
     fn expect_section(&mut self, here: &Here<'_>, section: &Subtree) {
         let name = name(&here.document, section.at).to_owned();
         self.expect(here, here.path, Some(name), Policy::RequireSectionResolvable, None);
     }
 
-    /// Notes what the operation was written for.
     fn expect(
         &mut self,
         here: &Here<'_>,
@@ -232,7 +221,7 @@ impl Planner<'_> {
     }
 }
 
-/// Files that are written once and files in conflict are left alone.
+/// Refuses edits of write-once files and files with conflicts.
 fn open_to_edits(here: &Here<'_>) -> Result<(), Stop> {
     let path = here.path;
     if here.exists && here.category.write_once {

@@ -1,4 +1,4 @@
-//! Giving a section another heading.
+//! Changes a section's heading.
 
 use super::{Edited, Here, Stop, Subtree};
 use crate::memory::codes;
@@ -7,7 +7,6 @@ use crate::memory::plan::Planner;
 use crate::memory::problem::{Problem, brief};
 
 impl Planner<'_> {
-    /// `rename_heading`.
     pub(super) fn rename(
         &mut self,
         here: &Here<'_>,
@@ -47,7 +46,7 @@ impl Planner<'_> {
                 .into());
         }
         if section.id.is_none() && here.category.section_id_required {
-            // The id would have come from the heading; it stays what it was.
+            // Keep the id that came from the old heading.
             let id = slug::unique(&section.heading, |id| here.has_id(id));
             let end = markdown::parse(&text).sections[at].heading_line.end;
             let eol = lines::dominant_ending(&text);

@@ -1,4 +1,4 @@
-//! Operations on a section that is there.
+//! Operations on an existing section.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -12,7 +12,6 @@ use crate::memory::plan::Planner;
 use crate::memory::problem::Problem;
 
 impl Planner<'_> {
-    /// `append_to_section`.
     pub(super) fn append_to(
         &mut self,
         here: &Here<'_>,
@@ -29,7 +28,6 @@ impl Planner<'_> {
         Ok(Edited { text, adds_section: inner.adds_section, touched })
     }
 
-    /// `replace_section_content`.
     pub(super) fn replace_own(
         &mut self,
         here: &Here<'_>,
@@ -54,7 +52,6 @@ impl Planner<'_> {
         Ok(Edited { text, adds_section: inner.adds_section, touched })
     }
 
-    /// `replace_section`.
     pub(super) fn replace(
         &mut self,
         here: &Here<'_>,
@@ -80,7 +77,6 @@ impl Planner<'_> {
     }
 }
 
-/// Text for the inside of a section, with ids for the sections that it brings.
 struct Inner {
     text: String,
     adds_section: bool,
@@ -94,12 +90,11 @@ impl Inner {
     }
 }
 
-/// Whether a section outside `section` has this id.
+/// True if a section outside `section` has this id.
 pub(super) fn taken(here: &Here<'_>, section: &Subtree, id: &str) -> bool {
     here.document.by_id(id).iter().any(|k| !section.range.contains(k))
 }
 
-/// Level, heading and id of the sections in `range` that have one.
 pub(super) fn ids(document: &Document<'_>, range: Range<usize>) -> Vec<(u8, String, String)> {
     document.sections[range]
         .iter()
@@ -107,7 +102,6 @@ pub(super) fn ids(document: &Document<'_>, range: Range<usize>) -> Vec<(u8, Stri
         .collect()
 }
 
-/// True if `new` has a section that `old` has not.
 fn has_new_sections(old: &Document<'_>, new: &Document<'_>) -> bool {
     let known: HashSet<&str> = old.sections.iter().filter_map(|s| s.id.as_deref()).collect();
     new.sections.len() > old.sections.len()

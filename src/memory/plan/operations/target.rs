@@ -1,4 +1,4 @@
-//! Which section an operation means.
+//! Finds the section that an operation names.
 
 use super::{Here, Subtree};
 use crate::memory::codes;
@@ -7,19 +7,17 @@ use crate::memory::problem::{Problem, brief};
 use crate::memory::request::Target;
 use crate::spelling::did_you_mean;
 
-/// Most sections of a file that a hint names.
+/// Sections that a hint lists.
 const MOST_NAMED: usize = 100;
 
-/// Why a target was not found.
 pub(super) enum Missed {
-    /// There is none: `replace_section` may add it.
+    /// No such section: `replace_section` may add it.
     Absent(Problem),
-    /// It cannot be told which is meant.
+    /// Several sections match.
     Unclear(Problem),
 }
 
 impl Here<'_> {
-    /// The section that `target` means.
     pub(super) fn find(&self, target: &Target) -> Result<Subtree, Missed> {
         let (path, document) = (self.path, &self.document);
         if !self.exists {
@@ -64,7 +62,6 @@ impl Here<'_> {
     }
 }
 
-/// The one section with this id.
 pub(super) fn by_id(
     document: &Document<'_>,
     path: &str,
@@ -108,7 +105,7 @@ fn not_found(
         .fix(fix)
 }
 
-/// Whether `wanted`, with or without its `#` marks, is the heading of section `i`.
+/// Accepts `wanted` with or without its `#` marks.
 pub(super) fn same_heading(document: &Document<'_>, i: usize, wanted: &str) -> bool {
     let section = &document.sections[i];
     let given = wanted.trim();

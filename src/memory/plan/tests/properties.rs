@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A file of random sections with awkward contents, each with its id.
+/// Random sections with ids and awkward contents.
 fn arbitrary_file() -> impl Strategy<Value = String> {
     let body = prop_oneof![
         Just(""),
@@ -63,7 +63,6 @@ fn arbitrary_operation() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever valid operations do, sections they do not name keep their bytes.
     #[test]
     fn untouched_sections_keep_their_bytes(file in arbitrary_file(), ops in prop::collection::vec(arbitrary_operation(), 1..4)) {
         let mut store = Store::new();
@@ -78,8 +77,7 @@ proptest! {
         let (old, new) = (markdown::parse(&file), markdown::parse(&text));
         prop_assert!(new.duplicate_ids().is_empty());
         prop_assert_eq!(&file[..old.start], &text[..new.start]);
-        // Sections that no operation names, whose subtree none names either, and that are not
-        // inside one that was removed.
+        // Sections without a named descendant or ancestor.
         let named: Vec<&str> = ops.iter().filter_map(|op| op["section_id"].as_str()).collect();
         for i in 0..old.sections.len() {
             let section = &old.sections[i];
@@ -104,19 +102,17 @@ proptest! {
                 s.end == file.len() || s.id.as_deref().is_some_and(|id| named.contains(&id))
             });
             if next_named || section.end == file.len() {
-                // Something may have been added behind it, after what follows was removed.
+                // An append may follow the removal of the next section.
                 prop_assert!(is.starts_with(was), "{:?} {:?}", was, is);
                 prop_assert!(is[was.len()..].trim().is_empty());
             } else {
                 prop_assert_eq!(was, is);
             }
         }
-        // Parsing what was written gives the same sections again.
         let again = markdown::parse(&text);
         prop_assert_eq!(&again.sections, &new.sections);
     }
 
-    /// No text makes the parser or an edit panic.
     #[test]
     fn nothing_panics(file in "(?s).{0,200}", content in "(?s).{0,80}") {
         let document = markdown::parse(&file);

@@ -1,8 +1,7 @@
-//! Sections that nobody has touched for long.
+//! Sections that nobody has changed for long.
 //!
-//! The store as it was at the threshold is read from git and compared section by section: what
-//! has the same text under the same id as then was not touched since. One commit to look up,
-//! however many sections there are; a change that was taken back counts as none.
+//! Text equal to git's version at the threshold is untouched. This needs one commit for all
+//! sections and ignores undone changes.
 
 use std::collections::HashSet;
 
@@ -15,7 +14,6 @@ use crate::memory::settings::Category;
 use crate::report::{Level, Report};
 
 impl Service<'_> {
-    /// Durable sections that are as they were `archive.stale_threshold_days` ago.
     pub(super) fn lint_age(&self, paths: &[String], report: &mut Report) {
         let days = self.settings.manifest.archive.stale_threshold_days;
         let Some(then) = (days > 0).then(|| self.store_at(days)).flatten() else { return };
@@ -45,8 +43,7 @@ impl Service<'_> {
         }
     }
 
-    /// The store's directory as the newest commit that is older than so many days has it; `None`
-    /// without such a commit: nothing can be told to be old then.
+    /// Newest commit older than `days`; without one no section is old.
     fn store_at(&self, days: i64) -> Option<gix::Tree<'_>> {
         let before = (self.now - chrono::Duration::days(days)).timestamp();
         let commit = Git::new(self.worktree.root())
@@ -65,8 +62,7 @@ fn blob_text(tree: &gix::Tree<'_>, path: &str) -> Option<String> {
     String::from_utf8(entry.object().ok()?.detach().data).ok()
 }
 
-/// Sections that say something: those with a text of their own, the file's title left out where
-/// there are others.
+/// Excludes the file's title if there are other sections.
 fn telling(document: &Document<'_>) -> Vec<usize> {
     let many = document.sections.len() > 1;
     (0..document.sections.len())
@@ -75,7 +71,6 @@ fn telling(document: &Document<'_>) -> Vec<usize> {
         .collect()
 }
 
-/// Those of `sections` that have the same text in `was`.
 fn untouched(was: &str, now: &Document<'_>, sections: &[usize]) -> Vec<usize> {
     let was = lines::with_ending(was, "\n");
     let then = markdown::parse(&was);

@@ -1,4 +1,4 @@
-//! One memory file: conflicts, ids, schema, secrets, sources.
+//! Checks one memory file: conflicts, ids, schema, secrets, sources.
 
 use super::finding;
 use crate::memory::guard::Guard as _;
@@ -77,7 +77,7 @@ impl Service<'_> {
         }
     }
 
-    /// Files cited in `Sources:` lines that are not there: line, and what is missing.
+    /// Missing files in `Sources:` lines: line and message.
     fn dead_sources(&self, document: &Document<'_>) -> Vec<(usize, String)> {
         let files = Cited(self.store.repository());
         let sections = 0..document.sections.len();
@@ -103,7 +103,7 @@ fn of_problem(rule: &'static str, level: Level, path: &str, problem: &Problem) -
     }
 }
 
-/// The path that an entry of a `Sources:` line looks like, if it does.
+/// The path in an entry of a `Sources:` line, if it looks like one.
 fn cited_path(source: &str) -> Option<&str> {
     let source = source.trim_start_matches(['`', '*', ' ']).trim_end_matches(['`', '*', ' ', '.']);
     let bare = source.strip_prefix("file ").or_else(|| source.strip_prefix("file:"));

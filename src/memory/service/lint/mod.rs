@@ -1,4 +1,4 @@
-//! The whole store, looked over: schema, ids, conflicts, secrets, sources, age, leftovers.
+//! Checks the whole store: schema, ids, conflicts, secrets, sources, age, leftovers.
 
 mod age;
 mod file;
@@ -13,7 +13,6 @@ use crate::memory::settings::manifest;
 use crate::proposal::Status;
 use crate::report::{Finding, Level, Report, Rule};
 
-/// What is looked for.
 pub const RULES: [Rule; 14] = [
     Rule::new("memory_unreadable", "a file cannot be read", "make it a UTF-8 file below 4 MiB"),
     Rule::new("memory_schema", "a section breaks meta/schema.yaml", "correct the field it names"),
@@ -36,11 +35,7 @@ pub const RULES: [Rule; 14] = [
 ];
 
 impl Service<'_> {
-    /// Looks the whole store over. Staging directories that differ from their proposals are written
-    /// again.
-    ///
-    /// # Errors
-    /// Those of the store and the work tree.
+    /// Also rewrites staging directories that differ from their proposals.
     pub fn lint(&self) -> Result<Report> {
         let mut report =
             Report::new("memory-lint").rules(RULES).when_clean("the memory store is in order");
@@ -73,7 +68,7 @@ impl Service<'_> {
             }
         }
         for proposal in self.proposals(&self.store.view()?, Some(Status::Pending))? {
-            // What can be written again must not keep anybody from the rest.
+            // A failed rewrite must not stop the other checks.
             let _ = staging::renew(self.store, &proposal);
         }
         self.lint_age(&paths, &mut report);
@@ -83,7 +78,6 @@ impl Service<'_> {
         Ok(report)
     }
 
-    /// Working notes of branches that are gone.
     fn lint_notes(&self, paths: &[String], report: &mut Report) {
         let days = self.settings.manifest.local_state.cleanup_orphans_warning_days;
         let is_old = |path: &String| {
@@ -98,7 +92,7 @@ impl Service<'_> {
         }
     }
 
-    /// Settings and the generated page that are not in step with the repository.
+    /// Settings without effect, and an outdated generated page.
     fn lint_settings(&self, report: &mut Report) -> Result<()> {
         let disk = self.disk();
         let page = index_page::render(&disk, &self.settings)?;
