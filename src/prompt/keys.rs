@@ -1,39 +1,31 @@
-//! What is typed, one key at a time, from a terminal in raw mode.
+//! Keys from a terminal in raw mode, one at a time.
 
 use std::io;
 
 use console::Term;
 
-/// What came from the keyboard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Typed {
-    /// A character that is none of the following.
     Char(char),
-    /// Return or line feed.
     Enter,
-    /// Esc alone.
     Escape,
-    /// Backspace.
     Erase,
     /// Ctrl-W.
     EraseWord,
     /// Ctrl-U.
     EraseLine,
-    /// The arrow.
     Up,
-    /// The arrow.
     Down,
-    /// Ctrl-C or Ctrl-\, or the signal from elsewhere.
+    /// Also SIGINT from another process.
     Interrupt,
     /// Ctrl-Z.
     Stop,
     /// Ctrl-D.
     End,
-    /// The terminal is gone.
+    /// Input has ended, or a signal ends the process.
     Gone,
-    /// Text that the terminal marks as pasted.
+    /// Bracketed paste.
     Pasted(String),
-    /// Any other key.
     Other,
 }
 
@@ -47,26 +39,22 @@ mod system {
     use super::super::signals::Hold;
     use super::{Term, Typed, io};
 
-    /// The rest of a key's sequence comes at once, on a slow line a little later.
+    /// A key's sequence arrives at once; slow lines take a little longer.
     const SEQUENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 40_000_000 };
-    /// A paste whose end mark stays away so long is over.
+    /// A paste without an end mark ends then.
     const PASTE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
-    /// Most that is kept of a paste, in bytes; the rest is read and dropped.
+    /// Bytes kept of a paste; the rest is dropped.
     const MOST: usize = 64 * 1024;
 
-    /// The terminal in raw mode, put back when dropped. A signal that ends the process ends it
-    /// after that.
+    /// Reset when dropped. A signal that ends the process takes effect after the reset.
     pub(in super::super) struct Raw<'t> {
         term: &'t Term,
         original: Termios,
         brackets: bool,
-        /// Until the terminal is as it was.
         hold: Option<Hold>,
     }
 
     impl<'t> Raw<'t> {
-        /// # Errors
-        /// If standard input is no terminal.
         pub(in super::super) fn enter(term: &'t Term, brackets: bool) -> io::Result<Self> {
             let original = tcgetattr(io::stdin())?;
             let hold = Some(Hold::all());
@@ -82,7 +70,6 @@ mod system {
             Ok(raw)
         }
 
-        /// Waits for a key.
         pub(in super::super) fn read(&mut self) -> Typed {
             let Some(byte) = self.byte(None) else {
                 return match self.signal() {
@@ -105,7 +92,7 @@ mod system {
             }
         }
 
-        /// What follows Esc: nothing, a key's sequence (ECMA-48 5.4, or SS3), or another key.
+        /// Reads the bytes after Esc: none, a key's sequence (ECMA-48 5.4, or SS3), or another key.
         fn sequence(&mut self) -> Typed {
             match self.byte(Some(SEQUENCE)) {
                 None => Typed::Escape,
@@ -132,7 +119,6 @@ mod system {
             }
         }
 
-        /// The text up to the end mark.
         fn paste(&mut self) -> Typed {
             const END: &[u8] = b"\x1b[201~";
             let mut text = Vec::new();
@@ -154,7 +140,6 @@ mod system {
             Typed::Pasted(String::from_utf8_lossy(&text).into_owned())
         }
 
-        /// A character of several bytes that begins with `first`.
         fn character(&mut self, first: u8) -> Typed {
             let more = match first {
                 0xc2..=0xdf => 1,
@@ -175,7 +160,7 @@ mod system {
             self.hold.as_ref().and_then(Hold::came)
         }
 
-        /// The next byte; `None` if none comes in time, the terminal is gone, or a signal came.
+        /// `None` after a timeout, a signal, or the end of input.
         fn byte(&mut self, patience: Option<Timespec>) -> Option<u8> {
             loop {
                 if self.signal().is_some() {

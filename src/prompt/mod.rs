@@ -1,12 +1,11 @@
 //! Keys and short lines from the terminal.
 //!
-//! The terminal is in raw mode only while a key or a line is awaited, and is put back before
-//! anything else happens, the end by a signal included. Ctrl-C at a prompt comes as a key.
+//! Raw mode lasts only while a key or a line is awaited, and is reset before a signal ends the
+//! process. Ctrl-C at a prompt arrives as a key.
 //!
-//! Pasted text decides nothing: where the terminal marks it (bracketed paste), a single-key prompt
-//! passes over it as a whole, and a line takes it in, line breaks as blanks. That is why keys are
-//! read here: console takes the marks for keys, and dialoguer any `y` in a pasted word for an answer. What a
-//! question is about is picked from dialoguer's list ([`pick()`]), which no paste answers.
+//! Pasted text decides nothing. With bracketed paste, a single-key prompt skips the paste, and a
+//! line takes it with line breaks as spaces. Keys are therefore read here: console reads the marks
+//! as keys, and dialoguer reads a `y` in pasted text as an answer.
 
 mod keys;
 mod pick;
@@ -20,41 +19,33 @@ use self::keys::{Raw, Typed};
 pub use self::pick::pick;
 pub use self::signals::Hold;
 
-/// Said to a reviewer who gives no reason for a no.
 pub const REASON_WANTED: &str = "a reason, please: the proposer gets it back";
 
-/// A terminal that is asked at.
 #[derive(Clone, Debug)]
 pub struct Prompt {
     term: Term,
     brackets: bool,
 }
 
-/// A key press, as far as a session cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Press {
-    /// A character.
     Char(char),
     /// Ctrl-C.
     Interrupt,
     /// Ctrl-D, or the terminal is gone.
     End,
-    /// The session was stopped with Ctrl-Z and goes on: the question is off the screen.
+    /// The process continues after Ctrl-Z: the question must be drawn again.
     Resumed,
-    /// Text was pasted, which answers nothing.
     Pasted,
-    /// Enter, which decides nothing.
+    /// Decides nothing.
     Enter,
-    /// Esc and whatever else decides nothing.
     Nothing,
 }
 
-/// What became of a line that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Enter was pressed.
     Line(String),
-    /// Esc was pressed.
+    /// Esc.
     Escaped,
     /// Ctrl-C.
     Interrupt,
@@ -63,12 +54,10 @@ pub enum Answer {
 }
 
 impl Prompt {
-    /// Asks at `term`; with `brackets`, the terminal is told to mark pasted text.
     pub fn new(term: Term, brackets: bool) -> Self {
         Self { term, brackets }
     }
 
-    /// Waits for a key.
     pub fn press(&self) -> Press {
         let Ok(mut raw) = Raw::enter(&self.term, self.brackets) else { return Press::End };
         match raw.read() {
@@ -84,7 +73,7 @@ impl Prompt {
                 Press::Resumed
             }
             Typed::Pasted(_) => {
-                // Whatever came in the same burst behind the mark is no key that was pressed.
+                // The rest of the same burst is not key presses.
                 forget_typed_ahead();
                 Press::Pasted
             }
@@ -92,18 +81,11 @@ impl Prompt {
         }
     }
 
-    /// Asks for one line. Backspace, Ctrl-U and Ctrl-W edit it; Esc gives it up.
-    ///
-    /// # Errors
-    /// If the terminal cannot be written.
+    /// Asks for one line. Backspace, Ctrl-U and Ctrl-W edit it; Esc aborts.
     pub fn line(&self, prompt: &str) -> io::Result<Answer> {
         self.line_from(prompt, "")
     }
 
-    /// As [`Prompt::line`], where `typed` was typed already.
-    ///
-    /// # Errors
-    /// As [`Prompt::line`].
     pub fn line_from(&self, prompt: &str, typed: &str) -> io::Result<Answer> {
         self.put(prompt)?;
         self.put(typed)?;
@@ -173,13 +155,13 @@ impl Prompt {
     }
 }
 
-/// Ctrl-Z, which comes as a key too: back to the shell, until it says to go on.
+/// Stops the process group until the shell continues it.
 fn suspend() {
     use rustix::process::{Signal, kill_current_process_group};
     let _ = kill_current_process_group(Signal::TSTP);
 }
 
-/// Forgets keys that were pressed before the question they would answer was on the screen.
+/// Discards keys pressed before the question appeared.
 pub fn forget_typed_ahead() {
     let queue = rustix::termios::QueueSelector::IFlush;
     let _ = rustix::termios::tcflush(io::stdin(), queue);

@@ -1,10 +1,9 @@
-//! Signals that end a process: held back while a program of the user's has the terminal, or while
-//! it is in raw mode and has to be put back first.
+//! Signals that end a process, held back while a user's program has the terminal or raw mode lasts.
 //!
-//! The registrations stay for good, each with a switch: taking one away would not bring back what
-//! the signal does by default.
+//! Registrations stay for good and have switches: removing one would not restore the default
+//! action.
 
-/// Holds signals back until dropped. Not to be nested.
+/// Not to be nested.
 #[derive(Debug)]
 #[must_use]
 pub struct Hold(&'static [i32]);
@@ -23,11 +22,11 @@ mod system {
     const ALL: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
     struct Switches {
-        /// For each signal, whether it does what it does by default.
+        /// True if the signal takes its default action.
         default: [Arc<AtomicBool>; ALL.len()],
-        /// The last that came.
+        /// Number of the last signal.
         came: Arc<AtomicUsize>,
-        /// Readable when one has come.
+        /// Readable after a signal.
         wake: Option<UnixStream>,
     }
 
@@ -38,7 +37,7 @@ mod system {
             let default = ALL.map(|_| Arc::new(AtomicBool::new(true)));
             let pair = UnixStream::pair().ok();
             for (signal, default) in ALL.into_iter().zip(&default) {
-                // In this order: whoever is woken finds out what by.
+                // Register the flags before the pipe: the reader must see which signal woke it.
                 let _ = flag::register_conditional_default(signal, Arc::clone(default));
                 let _ = flag::register_usize(signal, Arc::clone(&came), signal as usize);
                 if let Some(waker) = pair.as_ref().and_then(|(_, waker)| waker.try_clone().ok()) {
@@ -54,12 +53,11 @@ mod system {
     }
 
     impl Hold {
-        /// What the terminal sends on Ctrl-C and Ctrl-\: a child has the terminal.
+        /// For Ctrl-C and Ctrl-\ while a child has the terminal.
         pub fn interrupts() -> Self {
             Self::of(&[SIGINT, SIGQUIT])
         }
 
-        /// Everything that ends a process.
         pub(in super::super) fn all() -> Self {
             Self::of(&ALL)
         }
@@ -78,19 +76,16 @@ mod system {
             Self(signals)
         }
 
-        /// The signal that came meanwhile.
         pub(in super::super) fn came(&self) -> Option<i32> {
             let signal = switches().came.load(Ordering::SeqCst) as i32;
             self.0.contains(&signal).then_some(signal)
         }
 
-        /// Readable once one has come.
         pub(in super::super) fn wake(&self) -> Option<&'static UnixStream> {
             switches().wake.as_ref()
         }
 
-        /// Lets the signals through again, and lets the one that came do what it does, unless it
-        /// was an interrupt.
+        /// A signal that came meanwhile takes its default action, unless it was an interrupt.
         pub(in super::super) fn release(self) {
             let came = self.came().filter(|signal| *signal != SIGINT);
             drop(self);
