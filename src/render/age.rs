@@ -1,15 +1,13 @@
-//! Times as people say them: `3m`, `3 minutes ago`, `in 6 days`.
+//! Times in words: `3m`, `3 minutes ago`, `in 6 days`.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// How long before `now` something was, in as few characters as possible: `now`, `45s`, `12m`,
-/// `5h`, `3d`, `2w`, `5mo`, `3y`. A time in the future counts as now.
+/// `now`, `45s`, `12m`, `5h`, `3d`, `2w`, `5mo`, `3y`. The future counts as now.
 pub fn short(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
     brief(now - then)
 }
 
-/// How long before `now` something was: `just now`, `1 minute ago`, `3 days ago`. A time in the
-/// future counts as now.
+/// `just now`, `1 minute ago`, `3 days ago`. The future counts as now.
 pub fn ago(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
     let (count, unit) = parts(now - then);
     match unit {
@@ -18,7 +16,7 @@ pub fn ago(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
     }
 }
 
-/// How long after `now` something will be: `in 6 days`, `in 1 hour`; `now` for what is past.
+/// `in 6 days`, `in 1 hour`; `now` for the past.
 pub fn until(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
     let (count, unit) = parts(rounded(then - now));
     match unit {
@@ -27,8 +25,7 @@ pub fn until(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
     }
 }
 
-/// How long after `now` something will be, in as few characters as possible: `7d`, `5h`; `now`
-/// for what is past.
+/// `7d`, `5h`; `now` for the past.
 pub fn left(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
     brief(rounded(then - now))
 }
@@ -41,7 +38,7 @@ fn brief(delta: TimeDelta) -> String {
     }
 }
 
-/// What was set to seven days a moment ago is in seven days, not in six and a bit.
+/// A term set a moment ago prints as seven days rather than six.
 fn rounded(left: TimeDelta) -> TimeDelta {
     left + left / 100
 }

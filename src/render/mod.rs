@@ -1,4 +1,4 @@
-//! Tables, diffs, ages and colours, as people see them in a terminal.
+//! Tables, diffs, ages and colours for a terminal.
 
 pub mod age;
 pub mod diff;

@@ -1,4 +1,4 @@
-//! Pending proposals as a whole: in groups, a line each, on one screen. Pure.
+//! Pending proposals in groups, one line each, on one screen. Pure.
 
 use super::style::{Palette, Role};
 use super::table::{Align, Cell, Keep, Table};
@@ -6,41 +6,36 @@ use super::width;
 use crate::changeset::hunks::{Counts, Lines};
 use crate::text::{self, escape};
 
-/// A proposal of an overview. Texts are as they came; nothing here is safe for a terminal but the marks.
+/// Only `marks` are safe for a terminal already.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// Its place in the order of review, from 1; `None` for what is not reviewed now.
+    /// Position in the order of review, from 1.
     pub number: Option<usize>,
-    /// The beginning of its id that is enough to name it.
+    /// Unique prefix of the id.
     pub short: String,
-    /// Why.
     pub description: String,
-    /// The first changed file.
+    /// First changed file.
     pub path: String,
-    /// How many files.
     pub files: usize,
-    /// Lines added and removed.
     pub lines: Lines,
-    /// What the answers of a review do with it that are not written: `[to apply]`.
+    /// Effect of unwritten answers: `[to apply]`.
     pub answer: Option<&'static str>,
-    /// What there is to know of it, safe for a terminal.
+    /// Safe for a terminal.
     pub marks: Vec<(Role, String)>,
 }
 
-/// Proposals that are decided together, if at all.
+/// Proposals decided together.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// What to press for it.
     pub key: Option<char>,
-    /// What they have in common, such as agent and task.
+    /// Agent and task, for example.
     pub title: String,
-    /// Those in it, in the order of review.
+    /// In the order of review.
     pub rows: Vec<Row>,
 }
 
 impl Group {
-    /// `12 proposals, +84 −31`, without the lines where content is not here; what is not counted by lines
-    /// is said: `, 2 not counted`.
+    /// `12 proposals, +84 −31, 2 not counted`. Counts are omitted if content is missing.
     pub fn counted(&self) -> String {
         let proposals = text::counted(self.rows.len(), "proposal");
         let (mut sum, mut others) = (Counts::default(), 0);
@@ -58,8 +53,7 @@ impl Group {
     }
 }
 
-/// Lines added and removed as lists show them, with question marks where they were not counted; `None`
-/// where content is not here.
+/// Question marks if not counted; `None` if content is missing.
 pub fn lines(lines: Lines) -> Option<[String; 2]> {
     match lines {
         Lines::Counted(Counts { added, removed }) => {
@@ -70,12 +64,11 @@ pub fn lines(lines: Lines) -> Option<[String; 2]> {
     }
 }
 
-/// The overview of `groups`, in at most `lines` lines: each group keeps its heading and its first rows, and
-/// what is left out is counted.
+/// Each group keeps its heading and first rows; a count replaces the rest.
 pub fn overview(groups: &[Group], palette: &Palette, columns: usize, lines: usize) -> String {
-    // A heading, a row and a count is the least that a group takes.
+    // A group takes at least a heading, a row and a count.
     let all_fit = groups.len().saturating_mul(3) <= lines;
-    // The groups that are left out take a line, too.
+    // The count of omitted groups takes a line, too.
     let most = if all_fit { groups.len() } else { (lines.saturating_sub(1) / 3).max(1) };
     let shown = &groups[..groups.len().min(most)];
     let left_out = groups.len() - shown.len();
@@ -156,7 +149,7 @@ fn cells(row: &Row) -> Vec<Cell> {
     ]
 }
 
-/// How many rows of groups of `counts` rows are shown in `lines` lines: one at least, then in turns.
+/// At least one row a group, then in turns.
 fn share(counts: &[usize], lines: usize) -> Vec<usize> {
     let mut takes: Vec<usize> = counts.iter().map(|count| 1.min(*count)).collect();
     let used = |takes: &[usize]| -> usize {

@@ -1,24 +1,21 @@
-//! Colours: what each kind of text looks like, with git's own configuration names and words.
+//! Colours of each kind of text, under git's configuration names and words.
 //!
-//! Colour is never the only sign of anything: whatever is coloured is also written.
+//! Colour is never the only sign: coloured facts are also written.
 
 use std::fmt::{self, Write as _};
 
 use gix::config as git;
 use gix::config::color::{Attribute, Name};
 
-/// A terminal colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Color {
-    /// The terminal's own.
     Default,
-    /// One of the 256 of the usual palette; the first 16 follow the user's theme.
+    /// The first 16 follow the user's theme.
     Indexed(u8),
-    /// 24 bits.
     Rgb(u8, u8, u8),
 }
 
-/// Colours and attributes of a piece of text. The default changes nothing.
+/// The default changes nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     fg: Option<Color>,
@@ -43,14 +40,13 @@ impl Style {
         self
     }
 
-    /// True when it changes nothing.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Reads git's colour words: up to two colours (`red`, `brightblue`, `208`, `#ff8000`,
-    /// `normal`, `default`), and attributes (`bold`, `dim`, `italic`, `ul`, `blink`, `reverse`,
-    /// `strike`, each also with `no` or `no-`). `None` where git would complain.
+    /// Parses git's colour words: up to two colours (`red`, `brightblue`, `208`, `#ff8000`,
+    /// `normal`, `default`) and attributes (`bold`, `noul`, `no-blink`, …). `None` if git would
+    /// complain.
     pub fn parse(words: &str) -> Option<Self> {
         let read = git::Color::try_from(words).ok()?;
         let attributes = ATTRIBUTES
@@ -64,7 +60,6 @@ impl Style {
         })
     }
 
-    /// Writes `text` to `out` in this style.
     pub fn write(&self, out: &mut String, text: &str) {
         if self.is_plain() || text.is_empty() {
             out.push_str(text);
@@ -93,7 +88,6 @@ impl Style {
     }
 }
 
-/// The SGR numbers of attributes, with git's words that turn them on and off.
 const ATTRIBUTES: [(u8, Attribute, Attribute); 7] = [
     (1, Attribute::BOLD, Attribute::NO_BOLD),
     (2, Attribute::DIM, Attribute::NO_DIM),
@@ -130,73 +124,61 @@ fn color(name: Name) -> Option<Color> {
     }))
 }
 
-/// What a piece of text is, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Role {
     /// Ordinary text and unchanged lines.
     Plain,
-    /// Removed lines.
     Old,
-    /// Added lines.
     New,
-    /// What changed inside a removed line.
+    /// Changed words of a removed line.
     OldWord,
-    /// What changed inside an added line.
+    /// Changed words of an added line.
     NewWord,
     /// File headers.
     Meta,
     /// `@@ … @@`.
     Frag,
-    /// What stands after it.
+    /// The heading after `@@`.
     Func,
-    /// Blanks at the end of a line.
+    /// Trailing whitespace.
     Blank,
-    /// A character made visible because it is dangerous or misleading.
+    /// A dangerous or misleading character made visible.
     Mark,
-    /// Ids.
     Id,
-    /// The part of an id that has to be typed.
+    /// The prefix of an id that has to be typed.
     IdPrefix,
-    /// Good news.
     Good,
-    /// Something to look at.
     Warn,
-    /// Bad news.
     Bad,
-    /// Less important.
     Dim,
-    /// Titles.
     Title,
     /// Keys of a legend.
     Key,
-    /// Keywords of a programming language.
     Keyword,
-    /// Its strings.
     String,
-    /// Its comments.
     Comment,
-    /// Its numbers and constants.
+    /// Numbers and constants.
     Number,
 }
 
 const ROLES: usize = Role::Number as usize + 1;
 
-/// What a terminal can show.
+/// Colours of a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
-    /// The sixteen colours of its theme.
+    /// The theme's sixteen colours.
     #[default]
     Sixteen,
-    /// 256 and more, on a dark ground.
+    /// 256 or more colours, dark background.
     Dark,
-    /// 256 and more, on a light ground.
+    /// 256 or more colours, light background.
     Light,
 }
 
 impl Depth {
-    /// As the environment tells: `TERM` and `COLORTERM`, and for the ground `COLORFGBG`, whose last number is
-    /// the colour behind the text. `background` is what was configured, `light` or `dark`.
+    /// `COLORFGBG` ends with the number of the background colour. The configured `background`,
+    /// `light` or `dark`, wins.
     pub fn of(
         term: Option<&str>,
         colorterm: Option<&str>,
@@ -219,30 +201,27 @@ impl Depth {
     }
 }
 
-/// The styles of every [`Role`], or none at all.
 #[derive(Clone, Debug)]
 pub struct Palette {
     on: bool,
     styles: [Style; ROLES],
-    /// What is behind removed and added lines, where their text is coloured by language.
+    /// Backgrounds of removed and added lines whose text is coloured by language.
     grounds: [Option<Color>; 2],
 }
 
 impl Palette {
-    /// No colour: text stays as it is.
     pub fn plain() -> Self {
         Self { on: false, ..Self::new(|_| None) }
     }
 
-    /// The default colours, changed by what `config` holds under git's names
-    /// (`color.diff.old`, `color.diff.meta`, `color.diff-highlight.newHighlight`, …). A value
-    /// that git would complain about is passed over.
+    /// Default colours, overridden by `config` under git's names (`color.diff.old`, …). A value
+    /// that git rejects is ignored.
     pub fn new(config: impl Fn(&str) -> Option<String>) -> Self {
         Self::with_depth(config, Depth::Sixteen)
     }
 
-    /// As [`Palette::new`], for a terminal of `depth`: with 256 colours the side of a changed line is behind
-    /// it and its language in front, unless git's configuration colours the lines.
+    /// With 256 colours, the background shows the side of a changed line and the foreground its
+    /// language. Line colours in git's configuration turn this off.
     pub fn with_depth(config: impl Fn(&str) -> Option<String>, depth: Depth) -> Self {
         let mut styles = [Style::default(); ROLES];
         let mut set = |role: Role, style: Style, names: &[&str]| {
@@ -298,7 +277,7 @@ impl Palette {
         Self { on: true, styles, grounds }
     }
 
-    /// The same without emphasis on the words that changed: for a program that adds its own.
+    /// Without emphasis on changed words, for a program that adds its own.
     #[must_use]
     pub fn without_words(mut self) -> Self {
         self.styles[Role::OldWord as usize] = self.styles[Role::Old as usize];
@@ -307,8 +286,7 @@ impl Palette {
         self
     }
 
-    /// Appends `text` as `role` looks on a line whose own role is `base`: in front of the colour of its side,
-    /// where the palette has such colours.
+    /// Keeps the background of `base`, if the palette has one.
     pub fn write_on(&self, out: &mut String, base: Role, role: Role, text: &str) {
         let ground = match base {
             Role::Old => self.grounds[0],
@@ -318,29 +296,27 @@ impl Palette {
         let Some(ground) = ground.filter(|_| self.on) else {
             return self.write(out, role, text);
         };
-        // The side is behind; in front, text without a language is the terminal's own.
+        // Text without a language keeps the terminal's foreground.
         let style = if role == base { Style::default() } else { self.style(role) };
         Style { bg: style.bg.or(Some(ground)), ..style }.write(out, text);
     }
 
-    /// Whether text is coloured at all.
     pub fn is_on(&self) -> bool {
         self.on
     }
 
-    /// The style of `role`; plain when colour is off.
+    /// Plain when colour is off.
     pub fn style(&self, role: Role) -> Style {
         if self.on { self.styles[role as usize] } else { Style::default() }
     }
 
-    /// `text` as `role` looks. The text must be safe for a terminal already.
+    /// `text` must be safe for a terminal already.
     pub fn paint(&self, role: Role, text: impl fmt::Display) -> String {
         let mut out = String::new();
         self.write(&mut out, role, &text.to_string());
         out
     }
 
-    /// Appends `text` as `role` looks. The text must be safe for a terminal already.
     pub fn write(&self, out: &mut String, role: Role, text: &str) {
         self.style(role).write(out, text);
     }
@@ -391,7 +367,6 @@ mod tests {
         assert_eq!(on(&dark, Role::Old, Role::String), "\x1b[33;48;5;52mx\x1b[m");
         assert_eq!(on(&dark, Role::Old, Role::OldWord), "\x1b[48;5;88mx\x1b[m");
         assert_eq!(on(&dark, Role::Plain, Role::String), "\x1b[33mx\x1b[m");
-        // The user's own colours, and few colours, are as ever.
         let own = |name: &str| (name == "color.diff.old").then(|| "blue".to_owned());
         assert_eq!(
             on(&Palette::with_depth(own, Depth::Dark), Role::Old, Role::Old),

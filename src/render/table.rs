@@ -1,39 +1,36 @@
-//! Aligned tables, in columns as a terminal counts them.
+//! Aligned tables.
 
 use super::style::{Palette, Role};
 use super::width;
 
-/// On which side a column is filled up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Align {
-    /// Text.
+    /// For text.
     #[default]
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
-/// Which end of a text is worth more where it does not fit.
+/// The end of a text that survives shortening.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
-    /// Sentences.
+    /// For sentences.
     #[default]
     Start,
-    /// Paths.
+    /// For paths.
     End,
 }
 
-/// One cell: pieces of text, each with the role that colours it.
 #[derive(Clone, Debug, Default)]
 pub struct Cell(Vec<(Role, String)>);
 
 impl Cell {
-    /// Text in one colour. It must be safe for a terminal already ([`crate::text::escape::line`]).
+    /// `text` must be safe for a terminal already (`text::escape::line`).
     pub fn new(role: Role, text: impl Into<String>) -> Self {
         Self(vec![(role, text.into())])
     }
 
-    /// Adds a piece.
     #[must_use]
     pub fn and(mut self, role: Role, text: impl Into<String>) -> Self {
         self.0.push((role, text.into()));
@@ -66,21 +63,20 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Rows of cells under optional titles.
+/// Rows under optional titles.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     titles: Vec<&'static str>,
     aligns: Vec<Align>,
     rows: Vec<Vec<Cell>>,
-    /// Widest cell of each column among the rows that are not kept.
+    /// Widest cells of measured rows, which are not stored.
     measured: Vec<usize>,
     yielding: Vec<Yielding>,
-    /// Columns that are never wider than that.
+    /// Column and its maximum width.
     most: Vec<(usize, usize)>,
     optional: Vec<usize>,
 }
 
-/// A column that gives way on a narrow terminal.
 #[derive(Clone, Copy, Debug)]
 struct Yielding {
     at: usize,
@@ -89,25 +85,25 @@ struct Yielding {
 }
 
 impl Table {
-    /// A table with these columns. With every title empty there is no title row.
+    /// With every title empty there is no title row.
     pub fn new(columns: &[(&'static str, Align)]) -> Self {
         let (titles, aligns) = columns.iter().copied().unzip();
         Self { titles, aligns, ..Self::default() }
     }
 
-    /// Lets the column of that title shrink to `least` where the terminal is too narrow: the one
-    /// named first shrinks first. A column may be named again, with less.
+    /// Lets a column shrink to `least` on a narrow terminal, in the order of calls. A second call
+    /// may set a smaller `least`.
     pub fn shrinks(&mut self, title: &str, least: usize, keep: Keep) {
         self.yielding.extend(self.find(title).map(|at| Yielding { at, least, keep }));
     }
 
-    /// Keeps the column of that title within `most`, also where there is no terminal: one text that is as
-    /// long as its author likes would widen every row.
+    /// Limits a column's width even without a terminal: one author's long text would widen every
+    /// row.
     pub fn bound(&mut self, title: &str, most: usize) {
         self.most.extend(self.find(title).map(|at| (at, most)));
     }
 
-    /// Lets these columns go, one after the other, where shrinking is not enough.
+    /// Columns to drop, in order, if shrinking does not suffice.
     pub fn drops(&mut self, titles: &[&str]) {
         self.optional
             .extend(titles.iter().filter_map(|title| self.find(title)).collect::<Vec<_>>());
@@ -117,12 +113,12 @@ impl Table {
         self.titles.iter().position(|known| *known == title)
     }
 
-    /// Adds a row; missing cells are empty.
+    /// Missing cells are empty.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Makes room for a row that is not kept: it is to be written by [`Lines::row`].
+    /// Reserves width for a row that [`Lines::row`] writes.
     pub fn measure(&mut self, cells: &[Cell]) {
         self.measured.resize(self.titles.len(), 0);
         for (wide, cell) in self.measured.iter_mut().zip(cells) {
@@ -130,18 +126,16 @@ impl Table {
         }
     }
 
-    /// The number of rows, without the titles.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// True without rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The table as text, two blanks between columns, no blanks at the ends of lines. With
-    /// `columns` (the terminal's width) columns give way as was said, with `…` where they do.
+    /// Two spaces separate columns; lines have no trailing whitespace. Within `columns`, the
+    /// terminal's width, columns shrink and drop, and `…` marks cut text.
     pub fn render(&self, palette: &Palette, columns: Option<usize>) -> String {
         let lines = self.lines(columns);
         let mut out = String::new();
@@ -152,12 +146,12 @@ impl Table {
         out
     }
 
-    /// The same line by line, for more rows than are kept.
+    /// For callers that write line by line.
     pub fn lines(&self, columns: Option<usize>) -> Lines<'_> {
         Lines { table: self, widths: self.widths(columns.unwrap_or(usize::MAX)) }
     }
 
-    /// The width of every column within `columns`; `None` for one that is not shown.
+    /// `None` for a dropped column.
     fn widths(&self, columns: usize) -> Vec<Option<usize>> {
         let mut natural: Vec<usize> = self.titles.iter().map(|t| width::of(t)).collect();
         for (wide, measured) in natural.iter_mut().zip(&self.measured) {
@@ -230,14 +224,12 @@ impl Table {
     }
 }
 
-/// The lines of a table whose columns have their widths.
 pub struct Lines<'t> {
     table: &'t Table,
     widths: Vec<Option<usize>>,
 }
 
 impl Lines<'_> {
-    /// Adds the line of the titles, if there are any.
     pub fn titles(&self, out: &mut String, palette: &Palette) {
         let titles = &self.table.titles;
         if titles.iter().any(|title| !title.is_empty()) {
@@ -246,7 +238,6 @@ impl Lines<'_> {
         }
     }
 
-    /// Adds the line of a row.
     pub fn row(&self, out: &mut String, palette: &Palette, row: &[Cell]) {
         self.table.write_row(out, palette, &self.widths, row);
     }

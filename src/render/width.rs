@@ -1,15 +1,15 @@
-//! How much room text takes on a terminal, and making it fit.
+//! Text fitted into terminal columns.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Columns that `text` takes. It must be safe for a terminal already and hold no colour.
+/// `text` must be safe for a terminal and without colour.
 pub fn of(text: &str) -> usize {
-    // Most text is plain, and a list measures a lot of it.
+    // Fast path: lists measure a lot of plain ASCII.
     let plain = |byte: u8| (b' '..=b'~').contains(&byte);
     if text.bytes().all(plain) { text.len() } else { text.width() }
 }
 
-/// `text` in at most `columns`; what does not fit becomes `…`.
+/// `…` replaces the cut end.
 pub fn fit(text: &str, columns: usize) -> String {
     if of(text) <= columns {
         return text.to_owned();
@@ -30,7 +30,7 @@ pub fn fit(text: &str, columns: usize) -> String {
     out
 }
 
-/// The end of `text` in at most `columns`; what does not fit before it becomes `…`.
+/// `…` replaces the cut start.
 pub fn fit_end(text: &str, columns: usize) -> String {
     if of(text) <= columns {
         return text.to_owned();
@@ -46,8 +46,8 @@ pub fn fit_end(text: &str, columns: usize) -> String {
     if columns == 0 { String::new() } else { format!("…{}", &text[start..]) }
 }
 
-/// `text` broken into lines of at most `columns`, at blanks where there are any. Line feeds in it
-/// are kept as breaks. Nothing is lost but the blanks at the breaks.
+/// Breaks `text` into lines of at most `columns`, at spaces if possible. Line feeds stay breaks;
+/// only spaces at breaks are lost.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let mut lines = Vec::new();
@@ -72,8 +72,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// `text` broken into lines of at most `columns` at spaces, and nowhere else: what stands between
-/// backticks, and a word that is longer than a line, stay whole and can be copied.
+/// Breaks `text` only at spaces. Text between backticks and overlong words stay whole for copying.
 pub fn wrap_words(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut is_open = false;

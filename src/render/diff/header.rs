@@ -1,4 +1,4 @@
-//! What stands above a file's hunks.
+//! Header lines above a file's hunks.
 
 use std::borrow::Cow;
 
@@ -8,13 +8,11 @@ use crate::changeset::entry::{Entry, EntryKind};
 use crate::changeset::path::RepoPath;
 use crate::text::escape;
 
-/// Git's header lines for one file, without line feeds: `diff --git`, modes, rename, `---` and
-/// `+++`, or what there is to say of a binary file.
+/// Git's header lines without line feeds: `diff --git`, modes, rename, `---` and `+++`.
 pub fn header(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
     if entry.is_whole() { header_of_whole(entry, palette) } else { header_of_text(entry, palette) }
 }
 
-/// As [`header`] of a file that is shown as a whole.
 pub(super) fn header_of_whole(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
     let size = |file: Option<&File>| match file {
         Some(file) => format!("{} bytes", file.bytes.len()),
@@ -31,13 +29,11 @@ pub(super) fn header_of_whole(entry: &Entry<'_>, palette: &Palette) -> Vec<Strin
     lines.map(|line| palette.paint(Role::Meta, line)).collect()
 }
 
-/// As [`header`] of a file whose hunks follow.
 pub(super) fn header_of_text(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
     let lines = place(entry).into_iter().chain(sides(entry));
     lines.map(|line| palette.paint(Role::Meta, line)).collect()
 }
 
-/// `diff --git`, modes and rename.
 fn place(entry: &Entry<'_>) -> Vec<String> {
     let (old, new) = (shown(entry.old_path), shown(entry.path));
     let mut lines = vec![format!("diff --git a/{old} b/{new}")];
@@ -66,7 +62,6 @@ fn place(entry: &Entry<'_>) -> Vec<String> {
     lines
 }
 
-/// `---` and `+++`, where content changes.
 fn sides(entry: &Entry<'_>) -> Vec<String> {
     let side = |sign: &str, prefix: &str, there: bool, path: &RepoPath| {
         if there { format!("{sign} {prefix}{}", shown(path)) } else { format!("{sign} /dev/null") }
@@ -81,7 +76,7 @@ fn sides(entry: &Entry<'_>) -> Vec<String> {
     }
 }
 
-/// One line about a file: `src/a.rs (new file, executable)`, `renamed old → new (98 %)`.
+/// `src/a.rs (new file, executable)`, `renamed old → new (98 %)`.
 pub fn summary_line(entry: &Entry<'_>) -> String {
     let moved = matches!(entry.kind, EntryKind::Renamed | EntryKind::Copied);
     let mut notes: Vec<Cow<'_, str>> = Vec::new();
@@ -110,7 +105,7 @@ pub fn summary_line(entry: &Entry<'_>) -> String {
     if notes.is_empty() { path } else { format!("{path} ({})", notes.join(", ")) }
 }
 
-/// A path as it may be shown: controls written out, and what makes it look like another.
+/// Escapes controls and misleading characters of a path.
 pub fn shown(path: &RepoPath) -> String {
     escape::bytes_name(path.as_bstr())
 }

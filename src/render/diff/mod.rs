@@ -1,5 +1,5 @@
-//! Differences for people: unified and word by word, safe for a terminal, with the
-//! changed words emphasised. Not for `git apply`: what is invisible or dangerous is written out.
+//! Unified and word diffs for people, safe for a terminal. Invisible and dangerous characters are
+//! escaped, so `git apply` cannot read them.
 
 mod header;
 mod pieces;
@@ -18,32 +18,27 @@ use crate::changeset::entry::{Entry, entries};
 use crate::changeset::hunks::{CONTEXT, Diff, Hunk, MOST_BYTES};
 use crate::changeset::path::RepoPath;
 
-/// How hunks are laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// Removed above added, as git does.
     #[default]
     Unified,
-    /// Old and new words in one line: `[-old-]{+new+}`.
+    /// `[-old-]{+new+}` in one line.
     Words,
 }
 
-/// How differences are rendered.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Colours; [`Palette::plain`] for none.
     pub palette: Palette,
     /// Unchanged lines around changes.
     pub context: usize,
     /// The terminal's width, which statistics fill.
     pub columns: usize,
-    /// How hunks are laid out.
     pub layout: Layout,
-    /// Whether to colour programming languages too. Costs nothing when colour is off.
+    /// Takes effect only if colour is on.
     pub syntax: bool,
-    /// Also the lines of what is large ([`hunks::is_large`](crate::changeset::hunks::is_large)).
+    /// Shows hunks of large files too (`hunks::is_large`).
     pub all: bool,
-    /// The number that each line has in the new content stands before it, in the unified layout.
+    /// Line numbers of the new content, in the unified layout.
     pub numbers: bool,
 }
 
@@ -61,37 +56,34 @@ impl Default for Options {
     }
 }
 
-/// Rendered lines, and how many more there are beyond the limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
-    /// The lines, without line feeds.
+    /// Without line feeds.
     pub lines: Vec<String>,
-    /// Lines of the hunk that were left out because of the limit.
+    /// Lines beyond the limit.
     pub more: usize,
 }
 
-/// What is known of a file while its hunks are rendered one after the other.
+/// State kept between hunks of one file.
 #[derive(Clone, Debug)]
 pub struct Painter {
     before: Option<Syntax>,
     after: Option<Syntax>,
-    /// Every line of both sides ends in CR LF, so that showing each CR would say nothing.
+    /// Every line of both sides ends in CR LF: showing each CR would add nothing.
     crlf: bool,
-    /// Bytes of a line that are shown.
+    /// Bytes shown of a line.
     longest: usize,
 }
 
-/// Bytes of a line that are shown where there is a limit to what is shown at all.
 pub const LONGEST: usize = 4096;
 
 impl Painter {
-    /// Prepares to render hunks of `diff`, the difference of the file at `path`.
     pub fn new(path: &RepoPath, diff: &Diff<'_>, options: &Options) -> Self {
         let syntax = || {
             let wanted = options.palette.is_on() && options.syntax;
             wanted.then(|| Syntax::of(path.as_bstr(), diff.after().bytes())).flatten()
         };
-        // Of a file that is new it is part of what is proposed: a script of such lines does not run.
+        // The CRs of a new file are part of the proposal: a script with CR LF does not run.
         let crlf = |bytes: &[u8]| {
             let mut lines = bytes.split_inclusive(|b| *b == b'\n');
             !bytes.is_empty() && lines.all(|line| line.ends_with(b"\r\n"))
@@ -100,9 +92,8 @@ impl Painter {
         Self { before: syntax(), after: syntax(), crlf: both_crlf, longest: usize::MAX }
     }
 
-    /// Renders one hunk of the same `diff` in the layout of `options`, at most `limit` of its
-    /// lines. The first row is the `@@` line. With a limit, lines of more than 4,096 bytes are cut
-    /// and say so.
+    /// Renders the `@@` line, then at most `limit` lines. With a limit, lines over 4,096 bytes are
+    /// cut and marked.
     pub fn rows(
         &mut self,
         diff: &Diff<'_>,
@@ -132,7 +123,6 @@ fn frag(diff: &Diff<'_>, hunk: &Hunk, palette: &Palette) -> String {
     line
 }
 
-/// Every file of a changeset: headers and hunks, ready for a terminal or a page.
 pub fn changeset(changes: &[FileChange], options: &Options) -> String {
     let mut out = String::new();
     for entry in entries(changes) {
@@ -141,8 +131,7 @@ pub fn changeset(changes: &[FileChange], options: &Options) -> String {
     out
 }
 
-/// Appends one file: header and hunks. Of one that is large, or where there is more than enough to read already, only
-/// that it changes, unless all is wanted.
+/// Unless `all` is set, a large file, or any file after `MOST_BYTES`, gets only its headers.
 pub fn push_entry(out: &mut String, entry: &Entry<'_>, options: &Options) {
     let is_unasked = |out: &String| entry.is_large() || out.len() > MOST_BYTES;
     let is_whole = entry.is_binary() || !options.all && is_unasked(out);

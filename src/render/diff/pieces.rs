@@ -1,5 +1,4 @@
-//! One line of a file, cut into pieces that each look one way: escapes, trailing blanks, changed
-//! words, syntax.
+//! One line of a file in pieces of one look: escapes, whitespace, changed words, syntax.
 
 use std::ops::Range;
 
@@ -8,7 +7,7 @@ use unicode_width::UnicodeWidthChar as _;
 use super::super::style::{Palette, Role};
 use crate::text::{self, escape};
 
-/// How a piece differs from the rest of its line. Later ones win over earlier ones.
+/// Later variants win over earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
     Base,
@@ -18,31 +17,30 @@ pub(super) enum Look {
     Mark,
 }
 
-/// Text that is safe for a terminal, in one look. May hold tabs.
+/// Text safe for a terminal. May hold tabs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) text: String,
     pub(super) look: Look,
 }
 
-/// Whether the character at `offset` is one that Persian, Indic scripts and emoji are written with.
+/// Persian, Indic scripts and emoji need zero-width joiners.
 fn is_joiner(text: &str, offset: usize, c: char) -> bool {
     let next = || text[offset + c.len_utf8()..].chars().next();
     matches!(c, '\u{200c}' | '\u{200d}') && text::joins(text[..offset].chars().next_back(), next())
 }
 
-/// What lies over the plain text of a line. Ranges are in bytes, ascending.
+/// Byte ranges over a line, ascending.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Layers<'a> {
     pub(super) emphasis: &'a [Range<usize>],
     pub(super) tokens: &'a [(Range<usize>, Role)],
-    /// Make blanks at the end visible.
+    /// Makes trailing whitespace visible.
     pub(super) mark_blanks: bool,
-    /// Do not show the CR of a CR LF.
     pub(super) hide_cr: bool,
 }
 
-/// Cuts `content`, a line without its LF.
+/// `content` is a line without its LF.
 pub(super) fn pieces(content: &[u8], layers: Layers<'_>) -> Vec<Piece> {
     let content = match content.strip_suffix(b"\r") {
         Some(rest) if layers.hide_cr => rest,
@@ -62,7 +60,7 @@ pub(super) fn pieces(content: &[u8], layers: Layers<'_>) -> Vec<Piece> {
         let text = chunk.valid();
         for (offset, c) in text.char_indices() {
             let here = at + offset;
-            // A mark above or below with nothing, or with a tower of others, under it.
+            // Counts combining marks that no character, or a tower of other marks, carries.
             stacked = match c.width() {
                 Some(0) => stacked + 1,
                 _ => 0,
@@ -92,7 +90,7 @@ pub(super) fn pieces(content: &[u8], layers: Layers<'_>) -> Vec<Piece> {
     out.pieces
 }
 
-/// Where the blanks at the end start.
+/// Start of the trailing whitespace.
 fn last_not_blank(content: &[u8]) -> usize {
     content.iter().rposition(|b| !matches!(b, b' ' | b'\t')).map_or(0, |at| at + 1)
 }
@@ -110,7 +108,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Pushes the character at byte `at` in the look of the layers there. Called in order.
+    /// Must be called with ascending `at`.
     fn push_at(&mut self, at: usize, text: &str) {
         while self.layers.emphasis.first().is_some_and(|range| range.end <= at) {
             self.layers.emphasis = &self.layers.emphasis[1..];
@@ -127,7 +125,6 @@ impl Builder<'_> {
     }
 }
 
-/// The role that colours a piece of a line whose own role is `base`.
 fn role(look: Look, base: Role) -> Role {
     match look {
         Look::Base => base,
@@ -139,7 +136,6 @@ fn role(look: Look, base: Role) -> Role {
     }
 }
 
-/// Appends the pieces in colour.
 pub(super) fn paint(out: &mut String, palette: &Palette, base: Role, pieces: &[Piece]) {
     for piece in pieces {
         palette.write_on(out, base, role(piece.look, base), &piece.text);

@@ -8,12 +8,12 @@ use crate::changeset::entry::{EntryKind, entries};
 use crate::changeset::hunks::Counts;
 use crate::text::counted;
 
-/// The paths, one per line, as git's `--name-only` lists them (a rename by its new path).
+/// As git's `--name-only`: a rename by its new path.
 pub fn name_only(changes: &[FileChange]) -> String {
     entries(changes).iter().map(|entry| shown(entry.path) + "\n").collect()
 }
 
-/// A letter and the path, or both paths of a rename, separated by tabs.
+/// Columns are separated by tabs; a rename has both paths.
 pub fn name_status(changes: &[FileChange]) -> String {
     let line = |entry: &crate::changeset::entry::Entry<'_>| match entry.kind {
         EntryKind::Renamed | EntryKind::Copied => {
@@ -25,7 +25,6 @@ pub fn name_status(changes: &[FileChange]) -> String {
     entries(changes).iter().map(line).collect()
 }
 
-/// A line for each file with a bar in proportion, and their sum, in `columns`.
 pub fn stat(changes: &[FileChange], palette: &Palette, columns: usize) -> String {
     let rows: Vec<(String, Option<Counts>, String, bool)> = entries(changes)
         .iter()
@@ -78,8 +77,7 @@ pub fn stat(changes: &[FileChange], palette: &Palette, columns: usize) -> String
     out
 }
 
-/// How many `+` and `-` stand for `counts` where `most` fills `bar`. What is not nothing gets
-/// one at least.
+/// A count above zero gets a bar of at least one.
 fn bars(counts: Counts, most: usize, bar: usize) -> (usize, usize) {
     if most <= bar {
         return (counts.added, counts.removed);

@@ -20,7 +20,7 @@ fn plain(before: &str, after: &str, layout: Layout) -> String {
     hunks_only(&changeset(&[change("a.txt", Some(before), Some(after))], &options))
 }
 
-/// Colour written as tags, so that tests can be read.
+/// Colours as readable tags.
 fn tagged(before: &str, after: &str) -> String {
     let palette = Palette::new(|_| None);
     let options = Options { palette: palette.clone(), ..Options::default() };

@@ -1,4 +1,4 @@
-//! Removed above added, and words within lines.
+//! Unified and word-by-word layouts of hunks.
 
 use super::super::style::Role;
 use super::pieces::{Layers, Look, Piece, paint, pieces};
@@ -18,7 +18,6 @@ pub(super) fn base(side: Side) -> Role {
 }
 
 impl Painter {
-    /// The pieces of one line, with `emphasis` and the language's colours on it.
     pub(super) fn line(
         &mut self,
         diff: &Diff<'_>,
@@ -103,7 +102,7 @@ impl Painter {
             if line.side == Side::Context {
                 out.text(options, Side::Context, line.bytes);
             }
-            // The whole of an edit when its first line comes by.
+            // The first line of an edit prints the whole edit.
             let starts = next.clone().next().is_some_and(|edit| {
                 let edit = &diff.edits()[edit];
                 match line.side {
@@ -125,7 +124,7 @@ impl Painter {
     }
 }
 
-/// The emphasis of the edit that the lines of a hunk are in, computed when it is reached.
+/// Emphasis of the current edit, computed on demand.
 pub(super) struct EditEmphasis {
     edits: std::ops::Range<usize>,
     current: Option<(usize, Emphasis)>,
@@ -136,7 +135,7 @@ impl EditEmphasis {
         Self { edits: hunk.edits.clone(), current: None }
     }
 
-    /// The ranges for `line`; lines are asked for in order.
+    /// Lines must come in order.
     pub(super) fn of(&mut self, diff: &Diff<'_>, line: &Line<'_>) -> &[std::ops::Range<usize>] {
         let holds = |edit: usize| match (line.side, line.before, line.after) {
             (Side::Removed, Some(n), _) => diff.edits()[edit].before.contains(&n),
@@ -163,7 +162,7 @@ impl EditEmphasis {
     }
 }
 
-/// The start of `content` that is shown of a line when `longest` bytes are, and how many are not.
+/// The shown start, never cut inside a character, and the number of hidden bytes.
 fn cut(content: &[u8], longest: usize) -> (&[u8], usize) {
     if content.len() <= longest {
         return (content, 0);
@@ -183,7 +182,7 @@ struct WordRows<'a> {
     rows: &'a mut Rows,
     line: String,
     limit: usize,
-    /// Most bytes of a line that are shown, and how many of this one are and are not.
+    /// Limit of bytes a line; then shown and hidden bytes of this line.
     longest: usize,
     taken: usize,
     hidden: usize,
@@ -202,7 +201,7 @@ impl WordRows<'_> {
             let (content, hidden) = cut(content, self.longest.saturating_sub(self.taken));
             self.taken += content.len();
             self.hidden += hidden;
-            // Only where the line ends with it: blanks between words are no trailing ones.
+            // Whitespace between words is not trailing: mark it only at the end of a line.
             let at_end = side != Side::Context && part.ends_with(b"\n");
             let layers = Layers { mark_blanks: at_end, ..Layers::default() };
             let pieces = if content.is_empty() { Vec::new() } else { pieces(content, layers) };
@@ -211,7 +210,6 @@ impl WordRows<'_> {
                 paint(&mut self.line, &options.palette, base(side), &pieces);
                 options.palette.write(&mut self.line, base(side), close);
             } else if side != Side::Context && empty {
-                // An empty line that came or went.
                 let mark = format!("{open}⏎{close}");
                 options.palette.write(&mut self.line, base(side), &mark);
             }

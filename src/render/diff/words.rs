@@ -1,4 +1,4 @@
-//! Which words inside changed lines differ.
+//! Word differences inside changed lines: ranges to emphasise, and one merged text.
 
 use std::ops::Range;
 
@@ -7,18 +7,17 @@ use similar::algorithms::{Capture, Compact, Replace, myers};
 
 use crate::changeset::hunks::{Diff, Edit, Side};
 
-/// Beyond this many bytes on both sides, words are not compared: lines alone are shown.
+/// Bytes of both sides; beyond them words are not compared.
 const LARGEST: usize = 64 * 1024;
 
-/// Byte ranges of the words that differ, for each removed and each added line of one edit.
+/// Byte ranges of differing words, by line.
 #[derive(Debug, Default)]
 pub(super) struct Emphasis {
     pub(super) removed: Vec<Vec<Range<usize>>>,
     pub(super) added: Vec<Vec<Range<usize>>>,
 }
 
-/// Compares the words of one edit. Lines that have little in common with the other side get no
-/// ranges: when nearly everything changed, pointing at it says nothing.
+/// Lines with little in common get no ranges: emphasising nearly everything says nothing.
 pub(super) fn emphasis(diff: &Diff<'_>, edit: &Edit) -> Emphasis {
     let (old, new) = sides(diff, edit);
     if old.is_empty() || new.is_empty() || old.len() + new.len() > LARGEST {
@@ -38,7 +37,7 @@ pub(super) fn emphasis(diff: &Diff<'_>, edit: &Edit) -> Emphasis {
     }
 }
 
-/// The words of one edit in reading order: unchanged, removed, added.
+/// In reading order.
 pub(super) fn merged<'d>(diff: &'d Diff<'_>, edit: &Edit) -> Vec<(Side, &'d [u8])> {
     let (old, new) = sides(diff, edit);
     if old.len() + new.len() > LARGEST {
@@ -59,7 +58,6 @@ pub(super) fn merged<'d>(diff: &'d Diff<'_>, edit: &Edit) -> Vec<(Side, &'d [u8]
     out
 }
 
-/// Takes `words`, which it starts with, off `text`.
 fn advance<'d>(text: &mut &'d [u8], words: &[&[u8]]) -> &'d [u8] {
     let (head, rest) = text.split_at(words.iter().map(|word| word.len()).sum());
     *text = rest;
@@ -70,7 +68,7 @@ fn sides<'d>(diff: &'d Diff<'_>, edit: &Edit) -> (&'d [u8], &'d [u8]) {
     (diff.before().lines(edit.before.clone()), diff.after().lines(edit.after.clone()))
 }
 
-/// How `old` becomes `new`. Bounded in time: on difficult input it need not be the shortest way.
+/// Bounded in time: on difficult input the edit script need not be the shortest.
 fn compare(old: &[&[u8]], new: &[&[u8]]) -> Vec<DiffOp> {
     let mut hook = Compact::new(Replace::new(Capture::new()), old, new);
     match myers::diff(&mut hook, old, 0..old.len(), new, 0..new.len()) {
@@ -83,7 +81,7 @@ fn words(text: &[u8]) -> Vec<&[u8]> {
     Words(text).collect()
 }
 
-/// Words, runs of blanks, line feeds, and single other characters.
+/// Words, runs of whitespace, line feeds, and single other characters.
 struct Words<'a>(&'a [u8]);
 
 impl<'a> Iterator for Words<'a> {
@@ -93,7 +91,7 @@ impl<'a> Iterator for Words<'a> {
         let first = *self.0.first()?;
         let run =
             |test: fn(u8) -> bool| self.0.iter().position(|b| !test(*b)).unwrap_or(self.0.len());
-        // Bytes beyond ASCII stay with their word, so that no character is cut in two.
+        // Bytes beyond ASCII belong to words: no character is cut in two.
         let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b >= 0x80;
         let blank = |b: u8| b == b' ' || b == b'\t';
         let end = match first {
@@ -126,10 +124,10 @@ fn by_line<'t>(tokens: impl Iterator<Item = (&'t [u8], bool)>) -> Vec<Vec<Range<
 struct LineRanges {
     ranges: Vec<Range<usize>>,
     at: usize,
-    /// Bytes that are no blanks, and how many of them are unchanged.
+    /// Bytes other than whitespace, and how many of them are unchanged.
     ink: usize,
     kept: usize,
-    /// Only blanks since the last range.
+    /// True if only whitespace followed the last range.
     adjoining: bool,
 }
 
@@ -158,7 +156,7 @@ impl LineRanges {
     }
 
     fn finish(self) -> Vec<Range<usize>> {
-        // Under a third in common: the line as a whole is new.
+        // Under a third in common: the whole line counts as new.
         if self.ink > 0 && self.kept * 3 < self.ink { Vec::new() } else { self.ranges }
     }
 }

@@ -1,14 +1,13 @@
-//! The table of languages.
+//! The table of languages, `languages.toml`.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer};
 
-/// What the keys mean is written there.
+/// The file itself explains its keys.
 const TABLE: &str = include_str!("languages.toml");
 
-/// One kind of string.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Quote {
@@ -26,7 +25,6 @@ impl Quote {
     }
 }
 
-/// What the lexer has to know of a language.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Language {
@@ -60,8 +58,8 @@ struct Table {
     language: Vec<Language>,
 }
 
-/// The languages, read when the first file is coloured. The table is the program's own: a unit test reads it, so
-/// that none is lost here.
+/// Parsed when the first file is coloured. A unit test parses the table, so the fallback never
+/// applies.
 pub(super) static LANGUAGES: LazyLock<Vec<Language>> =
     LazyLock::new(|| toml::from_str::<Table>(TABLE).unwrap_or_default().language);
 

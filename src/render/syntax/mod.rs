@@ -1,10 +1,8 @@
 //! Colours for programming languages: comments, strings, numbers, keywords.
 //!
-//! A small table-driven lexer, on purpose. The libraries at hand do not fit a tool that renders
-//! hostile text in a small binary: syntect needs bincode 1 (unmaintained, RUSTSEC-2025-0141) and,
-//! like every TextMate engine, runs backtracking expressions over the text; giallo is EUPL and
-//! brings two C libraries; tree-sitter grammars for these languages are megabytes of C. This one
-//! is linear in the text, holds a few bytes per line, and is set up only when colour is on.
+//! A small table-driven lexer, linear in the text, because no library suits hostile text and a
+//! small binary. `syntect` needs bincode 1 (RUSTSEC-2025-0141) and backtracks, as every TextMate
+//! engine does. `giallo` is EUPL and needs two C libraries. `tree-sitter` grammars are megabytes of C.
 
 mod languages;
 
@@ -16,31 +14,28 @@ use self::languages::{LANGUAGES, Language};
 use super::style::Role;
 use crate::changeset::hunks::Text;
 
-/// Lines longer than this are not coloured.
+/// Bytes; longer lines are not coloured.
 const LONGEST_LINE: usize = 4096;
 
-/// The lexer of one file, and how far it has got.
 #[derive(Clone, Debug)]
 pub struct Syntax {
     language: &'static Language,
-    /// The state at the start of each line looked at so far.
+    /// State at the start of each line lexed so far.
     states: Vec<State>,
 }
 
-/// What a line starts in the middle of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
     Code,
-    /// A block comment: which kind, how deep.
+    /// Index of the comment kind, and nesting depth.
     Comment(u8, u8),
-    /// A string that goes over lines: which kind.
+    /// Index of the string kind, for strings that span lines.
     String(u8),
 }
 
 impl Syntax {
-    /// The lexer for a file of this name, or with this `#!` line; `None` for a language it does
-    /// not know.
+    /// Chooses the language by file name, then by the `#!` line; `None` if unknown.
     pub fn of(path: &BStr, content: &[u8]) -> Option<Self> {
         let name = path.rsplit(|b| *b == b'/').next().unwrap_or_default().to_str().ok()?;
         let extension = name.rsplit_once('.').map_or("", |(_, e)| e).to_ascii_lowercase();
@@ -57,8 +52,8 @@ impl Syntax {
         Some(Self { language, states: vec![State::Code] })
     }
 
-    /// What is special in line `number` of `text`: byte ranges, ascending. Ask about the same
-    /// text every time; lines before it are looked at once.
+    /// Coloured byte ranges, ascending. Every call must pass the same text: earlier lines are lexed
+    /// once.
     pub fn tokens(&mut self, text: &Text<'_>, number: usize) -> Vec<(Range<usize>, Role)> {
         while self.states.len() <= number {
             let line = self.states.len() - 1;
@@ -71,7 +66,6 @@ impl Syntax {
         tokens
     }
 
-    /// Goes through one line; returns the state the next starts in.
     fn lex(
         &self,
         line: &[u8],
@@ -169,7 +163,7 @@ impl Syntax {
         (end, State::Code)
     }
 
-    /// In shells and their like `#` starts a comment only after a blank.
+    /// In shells `#` starts a comment only after whitespace.
     fn may_comment(&self, line: &[u8], at: usize) -> bool {
         line[at] != b'#'
             || at == 0
@@ -220,7 +214,7 @@ fn starts(line: &[u8], at: usize, with: &str) -> bool {
     line[at..].starts_with(with.as_bytes())
 }
 
-/// The end of `'x'` or `'\n'` at `at`; a lone quote (a lifetime) is none.
+/// `None` for a lone quote (a lifetime).
 fn char_literal(line: &[u8], at: usize) -> Option<usize> {
     let rest = &line[at + 1..];
     if rest.first() == Some(&b'\\') {
