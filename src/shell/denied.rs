@@ -1,4 +1,4 @@
-//! Names and places of files that stay unread below the repository, unless git tracks them.
+//! Names and paths of files that stay unread.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet};
 
-/// Names of keys, credentials, histories, in lower case.
+/// Keys, credentials, histories, in lower case.
 const NAMES: &[&str] = &[
     ".env",
     ".env~",
@@ -32,7 +32,7 @@ const NAMES: &[&str] = &[
     "id_ed25519",
     "id_ed25519_sk",
 ];
-/// Beginnings and ends of such names.
+/// Prefix and suffix of such names.
 const PARTS: &[(&str, &str)] = &[
     (".env.", ""),
     ("..env.sw", ""),
@@ -48,19 +48,17 @@ const PARTS: &[(&str, &str)] = &[
     ("", ".kdbx"),
     ("", ".ppk"),
 ];
-/// The last parts of variants of `.env` that are there to be read.
+/// Suffixes of `.env.*` files that may be read.
 const TEMPLATES: &[&str] = &[".example", ".sample", ".template", ".dist", ".defaults"];
 
-/// By whose word a file stays unread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// Of the built-in names: what git tracks is content.
+    /// Tracked files are readable: they are content.
     BuiltIn,
-    /// Of `aye.shellDenyRead`: tracked or not.
+    /// Listed in `aye.shellDenyRead`, tracked or not.
     Configured,
 }
 
-/// The built-in names, and those of `aye.shellDenyRead`.
 #[derive(Clone, Debug, Default)]
 pub struct Denied {
     names: GlobSet,
@@ -69,7 +67,7 @@ pub struct Denied {
 }
 
 impl Denied {
-    /// Reads the values of `aye.shellDenyRead`: a path (`~/x`, `/x`, or `x/y` from `root`), or a file name with patterns.
+    /// A value is a path (`~/x`, `/x`, or `x/y` from `root`) or a pattern of file names.
     pub fn new(configured: &[String], home: Option<&Path>, root: &Path) -> Self {
         let mut denied = Self::default();
         let mut names = GlobSet::builder();
@@ -88,7 +86,6 @@ impl Denied {
         denied
     }
 
-    /// By whose word a file of this name stays unread, if it does. Asked of every file of a repository.
     pub fn name(&self, name: &[u8]) -> Option<Whose> {
         if !self.names.is_empty() && self.names.is_match(OsStr::from_bytes(name)) {
             return Some(Whose::Configured);
@@ -107,14 +104,14 @@ impl Denied {
         (is_name || (PARTS.iter().any(is_part) && !is_template())).then_some(Whose::BuiltIn)
     }
 
-    /// True for a path that is denied by its name, or by its place below `root`. Looks at nothing on disk.
+    /// Does not read the disk.
     pub fn denies(&self, path: &Path) -> bool {
         let is_named = path.file_name().is_some_and(|name| self.name(name.as_bytes()).is_some());
         is_named || self.places.iter().any(|place| path.starts_with(place))
     }
 }
 
-/// The path that a setting means: `~/x`, `/x`, or `x/y` from `root`.
+/// Expands `~/x`; `x/y` is relative to `root`.
 pub fn placed(text: &str, home: Option<&Path>, root: &Path) -> Option<PathBuf> {
     match text.strip_prefix("~/") {
         Some(rest) => Some(home?.join(rest)),
@@ -122,7 +119,7 @@ pub fn placed(text: &str, home: Option<&Path>, root: &Path) -> Option<PathBuf> {
     }
 }
 
-/// True for a file that holds a private key.
+/// An unreadable file counts as a key.
 pub(super) fn is_key(path: &Path) -> bool {
     let mut head = Vec::new();
     let read =

@@ -1,10 +1,10 @@
-//! Where a repository's git directories are, and the environment in which git starts nothing that its configuration names.
+//! Git directories, and an environment in which git starts no configured program.
 
 use std::ffi::OsString;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-/// Variables that make programs quiet, repeatable, and deaf to the user's own set-up, by their value.
+/// Variables, by value, that make programs repeatable and shut out the user's configuration.
 const FIXED: &[(&str, &str)] = &[
     ("1", "GIT_CONFIG_NOSYSTEM GIT_ATTR_NOSYSTEM GIT_NO_LAZY_FETCH"),
     ("1", "PYTHONDONTWRITEBYTECODE PYTHONNOUSERSITE PYTHONSAFEPATH"),
@@ -17,8 +17,8 @@ const FIXED: &[(&str, &str)] = &[
     ("none", "GIT_ALLOW_PROTOCOL"),
 ];
 
-/// Settings that start a program, or read a file from anywhere, switched off: section, names, value. What is missing here
-/// fails in the sandbox; with this git answers all the same.
+/// Settings that start a program or read an arbitrary file, switched off: section, names, value. A
+/// setting missing here fails in the sandbox; the switch lets git answer.
 const OFF: &[(&str, &str, &str)] = &[
     ("core", "fsmonitor editor askPass sshCommand gitProxy alternateRefsCommand", "false"),
     ("core", "hooksPath attributesFile excludesFile", "/dev/null"),
@@ -37,10 +37,9 @@ const OFF: &[(&str, &str, &str)] = &[
     ("submodule", "recurse", "false"),
 ];
 
-/// The environment of programs in the repository at `root`, beside what is passed on of the caller's.
 pub(super) fn environment(root: &Path) -> Vec<(OsString, OsString)> {
     let directories = directories(root);
-    // The first is what `git config` is left with: a repository of another user's is read, too.
+    // `git config` keeps only this pair, which lets git read another user's repository.
     let mut pairs = vec![("safe.directory".to_owned(), root.as_os_str().to_owned())];
     for (section, names, value) in OFF {
         let names = names.split(' ');
@@ -65,8 +64,8 @@ pub(super) fn environment(root: &Path) -> Vec<(OsString, OsString)> {
     all
 }
 
-/// The names of the filters that the configuration in a git directory defines. A name that is written in another way is
-/// missed, and its filter fails.
+/// Filters named in a git directory's configuration. A name in another notation is missed, and its
+/// filter fails.
 fn filters(directory: &Path) -> Vec<String> {
     let texts = ["config", "config.worktree"]
         .map(|name| read_to_string(directory.join(name)).unwrap_or_default());
@@ -75,8 +74,8 @@ fn filters(directory: &Path) -> Vec<String> {
     names.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The git directory of the repository at `root`, the one of what its work trees share, and directories of objects that it
-/// borrows; symlinks resolved. Only what has the form of one: the files that name them may be anybody's.
+/// Git directory, common directory and borrowed object directories of `root`, symlinks resolved.
+/// Untrusted files name them, so a path counts only if it has a git directory's form.
 pub(super) fn directories(root: &Path) -> Vec<PathBuf> {
     let dot_git = root.join(".git");
     let own = match read_to_string(&dot_git) {
@@ -109,12 +108,10 @@ fn is_git(directory: &Path) -> bool {
         && directory.join("refs").is_dir()
 }
 
-/// Every directory of the repository at `root`: its git directory and all of its work trees. No program comes from
-/// there.
+/// Git directories and work trees of `root`. No program may come from them.
 pub fn places(root: &Path) -> Vec<PathBuf> {
     let mut places = directories(root);
     for directory in places.clone() {
-        // The main work tree, and the linked ones.
         let main = directory.parent().filter(|_| directory.ends_with(".git"));
         places.extend(main.map(Path::to_owned));
         for entry in directory.join("worktrees").read_dir().into_iter().flatten().flatten() {

@@ -1,15 +1,14 @@
-//! Groups of one user alone, by the system's files: group(5) and passwd(5).
+//! Groups with a single user, by group(5) and passwd(5).
 //!
-//! Who comes from elsewhere (LDAP) is in neither file, and then no group counts.
+//! Groups of users from elsewhere (LDAP) do not count.
 
 use std::fs;
 
-/// What the system's files say, read when it is asked first.
+/// Contents of both files.
 #[derive(Default)]
 pub(super) struct Private(Option<(String, String)>);
 
 impl Private {
-    /// True where the user of number `user` is the only one in the group of number `group`.
     pub(super) fn is_of(&mut self, group: u32, user: u32) -> bool {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let (groups, users) =
@@ -19,7 +18,7 @@ impl Private {
 }
 
 fn is_private(groups: &str, users: &str, group: u32, user: u32) -> bool {
-    // `name:password:user:group:…`: who has it as the first group.
+    // `name:password:user:group:…`: first groups.
     let users = users.lines().filter_map(|line| {
         let mut fields = line.split(':');
         let (name, user, group) = (fields.next()?, fields.nth(1)?, fields.next()?);
@@ -28,7 +27,7 @@ fn is_private(groups: &str, users: &str, group: u32, user: u32) -> bool {
     let (own, others): (Vec<_>, Vec<_>) = users.partition(|(_, number, _)| *number == user);
     let is_first = own.iter().any(|(_, _, first)| *first == group);
     let is_shared = others.iter().any(|(_, _, first)| *first == group);
-    // `name:password:group:member,member`: who has it beside that.
+    // `name:password:group:member,member`: additional members.
     let mut members = groups.lines().filter_map(|line| {
         let mut fields = line.split(':');
         let (number, members) = (fields.nth(2)?, fields.next()?);
@@ -55,14 +54,12 @@ mod tests {
             (1000, 1001, false),
             (1001, 1001, false),
             (100, 1002, false),
-            // Not the first group of anybody.
             (4, 1000, false),
             (7, 1000, false),
         ] {
             assert_eq!(is_private(groups, USERS, group, user), expected, "{group} {user}");
         }
         assert!(!is_private("", "", 1000, 1000), "who is not there");
-        // A second name of the same user, and a second name of the same group.
         let users = format!("{USERS}toor:x:1000:1000::/:/bin/sh\n");
         assert!(is_private("ada:x:1000:toor\n", &users, 1000, 1000));
         assert!(!is_private("ada:x:1000:\nall:x:1000:bob\n", USERS, 1000, 1000));

@@ -1,12 +1,11 @@
-//! The programs, verbs and flags that may be named, and what is put into a text beside them.
+//! Programs, verbs and flags that a command may name.
 //!
-//! The kernel stops what would write, whatever is named. The lists are for a clear answer before anything has run, and say
-//! which programs the kernel lets start.
+//! The kernel stops every write regardless. These lists give a clear answer before anything runs,
+//! and tell the kernel which programs may start.
 
 use super::text::{Command, Word};
 use super::{Refusal, Result};
 
-/// Programs that read.
 pub const PROGRAMS: &[&str] = &[
     "cat", "tac", "nl", "head", "tail", "wc", "ls", "tree", "stat", "file", "du", "df", "realpath",
     "readlink", "basename", "dirname", "yes", "seq", "date", "uname", "id", "whoami", "hostname",
@@ -17,11 +16,11 @@ pub const PROGRAMS: &[&str] = &[
     "jq", "yq", "git", "expr", "numfmt", "tsort", "xargs",
 ];
 
-/// What the shell does itself; `command` is for `-v` and `-V`.
+/// Shell builtins; `command` only for `-v` and `-V`.
 pub const BUILT_IN: &[&str] =
     &["cd", "pwd", "echo", "printf", "true", "false", "test", "[", ":", "type", "command"];
 
-/// Programs that may be asked for their version.
+/// Programs that may only print their version.
 pub const VERSIONS: &[&str] = &[
     "node", "nodejs", "deno", "bun", "npm", "pnpm", "yarn", "python", "python3", "pip", "ruby",
     "perl", "php", "lua", "java", "javac", "go", "rustc", "cargo", "rustup", "gcc", "g++", "cc",
@@ -29,22 +28,21 @@ pub const VERSIONS: &[&str] = &[
     "sqlite3",
 ];
 
-/// Verbs of git that read (some in their forms of `FORMS` only), but no file of the work tree, whose filters the
-/// repository names. These run where the kernel has no Landlock, too.
+/// Git verbs that read (some only in the forms of `FORMS`), without work tree files, whose filters
+/// the repository names. Allowed without Landlock.
 pub const VERBS: &[&str] = &[
     "log", "shortlog", "rev-list", "rev-parse", "describe", "merge-base", "name-rev", "ls-tree",
     "for-each-ref", "show-ref", "symbolic-ref", "branch", "tag", "remote", "stash", "reflog",
     "worktree", "config", "count-objects", "var", "version",
 ];
 
-/// Verbs of git that read files of the work tree, or show contents.
+/// Git verbs that read files of the work tree, or show contents.
 pub const VERBS_OF_FILES: &[&str] = &[
     "status", "diff", "show", "blame", "annotate", "grep", "cherry", "range-diff", "whatchanged",
     "show-branch", "ls-files", "cat-file", "diff-tree", "diff-index", "diff-files", "check-ignore",
     "check-attr", "check-mailmap",
 ];
 
-/// All of these, by name.
 pub const LISTS: [(&str, &[&str]); 5] = [
     ("programs", PROGRAMS),
     ("of_the_shell", BUILT_IN),
@@ -53,8 +51,8 @@ pub const LISTS: [(&str, &[&str]); 5] = [
     ("git_of_files", VERBS_OF_FILES),
 ];
 
-/// Flags that write, start a program or never end: of a program, or of a verb of git. Then the letters of such flags,
-/// which may stand among others (`-ni`), and the letters whose argument is the rest of the word.
+/// Flags that write, start a program or never end. Columns: program or git verb; long flags; short
+/// flags, also in bundles (`-ni`); letters that take the rest of the word as argument.
 const WRITING: &[(&str, &str, &str, &str)] = &[
     ("find", "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls", "", ""),
     ("fd", "--exec --exec-batch", "xX", "cdeEjoSt"),
@@ -76,11 +74,11 @@ const WRITING: &[(&str, &str, &str, &str)] = &[
     ("git config", "--unset --unset-all --add --replace-all --edit --remove-section", "e", ""),
 ];
 
-/// Settings that git may be given with `-c`: how something is shown.
+/// Display settings for `git -c`.
 const SHOWN: &str = "color. column.ui= core.pager=cat core.quotepath= diff.mnemonicprefix= diff.noprefix= \
                      diff.renames= log.date= log.decorate= log.showsignature=false";
 
-/// Programs that are often tried, and what to do instead of starting one.
+/// Programs often tried, and alternatives.
 const INSTEAD: &[(&str, &str)] = &[
     ("tee less more man bat", "what is printed is returned to you; cut it with `head`"),
     (
@@ -92,22 +90,18 @@ const INSTEAD: &[(&str, &str)] = &[
     ("curl wget ssh scp rsync nc ping gh", "the network is out of reach; ask the user"),
 ];
 
-/// What to do instead of starting the program `name`.
 fn instead(name: &str) -> &'static str {
     let is_its = |row: &&(&str, &str)| row.0.split(' ').any(|other| other == name);
     let row = INSTEAD.iter().find(is_its);
     row.map_or("`aye shell --programs` lists what may run", |(_, hint)| hint)
 }
 
-/// What a command needs to run as it should.
 #[derive(Debug, Default)]
 pub struct Needs<'a> {
-    /// The programs that it starts.
     pub programs: Vec<&'a str>,
-    /// Words put into the text, and where: they keep a program from starting what the repository names, and from
-    /// needing a file to write.
+    /// Words inserted at a byte offset. They keep a program from starting what the repository
+    /// names, and from needing a temporary file.
     pub edits: Vec<(usize, &'static str)>,
-    /// It shows git's configuration.
     pub is_configuration: bool,
 }
 
@@ -115,10 +109,6 @@ fn refuse<T>(word: &Word, what: &str, hint: &str) -> Result<T> {
     Err(Refusal::new(format!("`{}` {what}", word.text), hint).at(word.place.start))
 }
 
-/// What `command` needs.
-///
-/// # Errors
-/// A refusal of what is not on the lists.
 pub fn check(command: &Command) -> Result<Needs<'_>> {
     let Some((first, args)) = command.split_first() else { return Ok(Needs::default()) };
     let name = first.text.as_str();
@@ -155,15 +145,13 @@ pub fn check(command: &Command) -> Result<Needs<'_>> {
     Ok(needs)
 }
 
-/// # Errors
-/// A refusal of a flag of [`WRITING`] among `args` of `name`.
 fn refuse_writing(name: &str, args: &[Word]) -> Result<()> {
     let Some((_, long, letters, take)) = WRITING.iter().find(|(of, ..)| *of == name) else {
         return Ok(());
     };
     let writes = |word: &&Word| {
         let flag = word.text.split('=').next().unwrap_or_default();
-        // GNU programs and git take abbreviations; `--text` is another flag of git's.
+        // GNU programs and git accept abbreviations; `--text` is another git flag.
         let is_short_for =
             |of: &str| of.starts_with("--") && of.starts_with(flag) && flag != "--text";
         let is_long =
@@ -180,7 +168,6 @@ fn refuse_writing(name: &str, args: &[Word]) -> Result<()> {
     }
 }
 
-/// The program that xargs starts.
 fn xargs(args: &[Word]) -> Result<&str> {
     let mut rest = args;
     while let [flag, more @ ..] = rest {
@@ -204,7 +191,6 @@ fn xargs(args: &[Word]) -> Result<&str> {
     Ok(name)
 }
 
-/// Checks `git ARGS`, and adds to what it needs.
 fn git<'a>(mut args: &'a [Word], first: &Word, needs: &mut Needs<'a>) -> Result<()> {
     let is_shown = |setting: &Word| {
         let setting = setting.text.to_lowercase();
@@ -251,19 +237,19 @@ fn git<'a>(mut args: &'a [Word], first: &Word, needs: &mut Needs<'a>) -> Result<
             _,
         ) => Some((verb.place.end, NO_PROGRAMS)),
         ("blame" | "annotate" | "grep", _) => Some((verb.place.end, " --no-textconv")),
-        // With any flag it shows the patch, and without one the names.
+        // `stash show` prints the patch with any flag.
         ("stash", Some(show)) if show.text == "show" && !has_flag => {
             Some((show.place.end, " --stat --no-ext-diff --no-textconv"))
         }
         ("stash" | "reflog", Some(second)) => Some((second.place.end, NO_PROGRAMS)),
-        // The settings of other verbs are no answer here.
+        // Settings added for other verbs must not appear here.
         ("config" | "var", _) => Some((first.place.start, "GIT_CONFIG_COUNT=1 ")),
         _ => None,
     });
     Ok(())
 }
 
-/// Verbs of git that read in some forms only, and those.
+/// Git verbs that read only in some forms.
 const FORMS: &[(&str, &str)] = &[
     ("symbolic-ref", "write `git symbolic-ref NAME`"),
     ("branch", "add `--list` to look for a name"),
@@ -275,7 +261,7 @@ const FORMS: &[(&str, &str)] = &[
     ("config", "write `git config --get NAME`, or `git config --list`, which masks credentials"),
 ];
 
-/// What to write instead, if this is not a form of `git VERB` that reads.
+/// The allowed form, if this one may write.
 fn other_form(verb: &str, args: &[Word]) -> Option<&'static str> {
     let (_, hint) = FORMS.iter().find(|(of, _)| *of == verb)?;
     let words = || args.iter().map(|word| word.text.as_str());
@@ -298,7 +284,7 @@ fn other_form(verb: &str, args: &[Word]) -> Option<&'static str> {
         ("reflog", first) => {
             first.starts_with('-') || ["", "show", "list", "exists"].contains(&first)
         }
-        // The value would be printed without the name by which it is masked.
+        // Without its name, the value could not be masked.
         ("config", _) if !is_named && operands.iter().any(|name| super::mask::is_secret(name)) => {
             false
         }
@@ -312,8 +298,8 @@ fn other_form(verb: &str, args: &[Word]) -> Option<&'static str> {
     (!reads).then_some(hint)
 }
 
-/// Whether the words of a listed `command` alone say that it only reads, without the kernel's help: it has no language of
-/// its own, no operand that is written, and no flag that an expansion could bring.
+/// True if the words alone prove that `command` only reads, without the kernel. It has no language
+/// of its own, no operand to write, and no flag that an expansion could add.
 pub fn is_inert(command: &Command) -> bool {
     let Some((first, args)) = command.split_first() else { return true };
     let is_fixed = !args.iter().any(|word| word.changes);

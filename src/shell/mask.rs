@@ -1,15 +1,15 @@
-//! Credentials in what is printed: in URLs, in authorisation headers, in variables of git's configuration.
+//! Masks credentials in output.
 //!
-//! A courtesy and no boundary: git has to read its configuration, so a command that prints it in another
-//! form (`base64 .git/config`) shows what is in it.
+//! A courtesy, not a boundary: git must read its configuration, so `base64 .git/config` shows its
+//! contents.
 
 use std::borrow::Cow;
 
 use bstr::ByteSlice as _;
 use regex::bytes::Regex;
 
-/// Credentials, between what stands before them and after them, and what each line with one has, in lower case. Over HTTP
-/// a name alone may be a token; elsewhere (`ssh://git@…`) it is not.
+/// A lower-case literal in every match, and the pattern: prefix, credential, suffix. Over HTTP a
+/// user name alone may be a token; elsewhere (`ssh://git@…`) it is not.
 const ANYWHERE: &[(&str, &str)] = &[
     ("://", r#"(?i-u)(https?://)[^\s/?\#"<>]+(@)"#),
     ("://", r#"(?i-u)([a-z][a-z0-9+.-]*://)[^\s/?\#"<>]*:[^\s/?\#"<>]*(@)"#),
@@ -17,7 +17,7 @@ const ANYWHERE: &[(&str, &str)] = &[
     ("extraheader", r"(?i-u)(extraheader[ \t]*[=\t ][ \t]*)[^\r\n]+()"),
     ("_authtoken", r"(?i-u)(_authtoken[ \t]*[=\t ][ \t]*)[^\r\n]+()"),
 ];
-/// The same among variables of git's configuration with their values.
+/// The same for git's variables.
 const VARIABLES: &[(&str, &str)] = &[
     (
         "",
@@ -26,12 +26,11 @@ const VARIABLES: &[(&str, &str)] = &[
     ("?", r"(?i-u)([?&;][a-z0-9_.-]*(?:token|password|secret|key)=)[^&;\s\#]+()"),
 ];
 
-/// `output` with `***` for each credential; `is_configuration` where git was asked for variables.
 pub(super) fn mask(output: Vec<u8>, is_configuration: bool) -> Vec<u8> {
     let lower = output.to_ascii_lowercase();
     let mut shown = Cow::Owned(output);
     let variables = if is_configuration { VARIABLES } else { &[] };
-    // To make a pattern takes longer than most of the commands.
+    // Compiling a pattern takes longer than most commands.
     let present = ANYWHERE.iter().chain(variables).filter(|(part, _)| lower.contains_str(part));
     for pattern in present.filter_map(|(_, pattern)| Regex::new(pattern).ok()) {
         if let Cow::Owned(replaced) = pattern.replace_all(&shown, &b"${1}***${2}"[..]) {
@@ -41,7 +40,6 @@ pub(super) fn mask(output: Vec<u8>, is_configuration: bool) -> Vec<u8> {
     shown.into_owned()
 }
 
-/// True for the name of a variable whose value is a credential.
 pub(super) fn is_secret(variable: &str) -> bool {
     let shown = mask(format!("{variable}=x").into_bytes(), true);
     shown.ends_with(b"***")

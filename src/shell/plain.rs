@@ -1,8 +1,8 @@
-//! Where the kernel has no Landlock: one program, whose words say that it only reads. No promise is made of it, and the answer
-//! says so.
+//! Kernels without Landlock: one program whose words show that it only reads. The answer promises
+//! nothing.
 //!
-//! Without a list of programs by the kernel no shell and no little language may run: a program that they start could
-//! change a file through a shared mapping, which seccomp cannot see.
+//! Without the kernel's list of programs, no shell or scripting language may run. A program started
+//! by one could change a file through a shared mapping, which seccomp cannot see.
 
 use std::ops::Range;
 use std::path::Path;
@@ -10,16 +10,14 @@ use std::path::Path;
 use super::text::{Command, Word};
 use super::{Refusal, Result, World, list};
 
-/// Beginnings of flags of git that show patches, or look at files.
+/// Git flags that show patches or read work tree files.
 const PATCHES: &[&str] = &[
     "-p", "-u", "-U", "-L", "-c", "--cc", "-S", "-G", "--patch", "--unified", "--remerge-diff",
     "--dirty", "--broken",
 ];
 
-/// The argument list of the only one of `commands`, with `edits`.
-///
 /// # Errors
-/// A refusal of what needs a shell, or more than the words to be judged by.
+/// A refusal of text that needs a shell, or cannot be judged by its words.
 pub(super) fn argv(
     source: &str,
     commands: &[Command],
@@ -29,7 +27,7 @@ pub(super) fn argv(
     let command = &commands[0];
     let is_denied =
         |word: &&Word| word.text.split([':', '=']).any(|part| world.denied.denies(Path::new(part)));
-    // A redirection or an assignment.
+    // Other text is a redirection or an assignment.
     let mut end = 0;
     let is_plain = command.iter().all(|word| {
         let before = &source[std::mem::replace(&mut end, word.place.end)..word.place.start];

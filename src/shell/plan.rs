@@ -1,26 +1,18 @@
-//! What becomes of a command text: it is refused, or its programs are known and it is run as it is but for a few words.
+//! The text that runs in the shell, or a refusal.
 
 use std::ops::Range;
 
 use super::{Result, World, list, plain, text};
 
-/// A command text that may run.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// The text for the shell.
     pub text: String,
-    /// The argument list in its place, where no shell may be started.
+    /// Runs without a shell.
     pub alone: Option<Vec<String>>,
-    /// The programs that may start.
     pub programs: Vec<String>,
-    /// It shows git's configuration.
     pub is_configuration: bool,
 }
 
-/// Reads `source`, and decides whether it may run.
-///
-/// # Errors
-/// A refusal, with what to write instead.
 pub fn plan(source: &str, world: &World) -> Result<Plan> {
     let text = text::read(source)?;
     let mut plan = Plan::default();
@@ -35,7 +27,7 @@ pub fn plan(source: &str, world: &World) -> Result<Plan> {
         plan.alone = Some(plain::argv(source, &text.commands, &edits, world)?);
         return Ok(plan);
     }
-    // Open already: the sandbox forbids to open for writing.
+    // Opened beforehand: the sandbox forbids opening for writing.
     edits.extend(text.nulls.into_iter().map(|place| (place, "&9")));
     edits.sort_by_key(|(place, _)| place.start);
     plan.text = source.to_owned();

@@ -1,9 +1,9 @@
-//! Programs in directories of the user's own: those of rustup, Homebrew, Nix, nvm and the like.
+//! Programs in the user's own directories: rustup, Homebrew, Nix, nvm.
 //!
-//! The caller's `PATH` says where they are, and whoever can write there could have the read-only
-//! shell run anything. So a directory counts, and a program in it, only if nobody but root and the
-//! user can write it, or put another in its place. A group of which nobody else is a member is the user:
-//! where each user has one, as on Debian and Ubuntu, installers make what its members can write.
+//! The caller's `PATH` names them, and anyone who can write there could make the read-only shell
+//! run anything. A program therefore counts only if no account but root and the user can write or
+//! replace it, or its directories. A group with the user as its only member counts as the user:
+//! Debian and Ubuntu give every user one, and installers make files group-writable.
 
 use std::ffi::OsString;
 use std::io::Read as _;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::groups;
 
-/// The directories programs come from first, in order.
+/// Searched first, in order.
 const FIRST: &[&str] = &[
     "/usr/local/bin",
     "/usr/bin",
@@ -20,21 +20,17 @@ const FIRST: &[&str] = &[
     "/run/current-system/sw/bin",
     "/nix/var/nix/profiles/default/bin",
 ];
-/// Where programs of the system and their libraries are, which may be read anyway.
+/// Readable anyway.
 const SYSTEM: &[&str] = &["/usr", "/bin", "/nix/store"];
 
-/// Where programs come from.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
-    /// The caller's `PATH`.
     pub path: OsString,
-    /// The git directory and the work trees of the repository, symlinks resolved: no program
-    /// comes from there.
+    /// Symlinks resolved: no program may come from these directories.
     pub repository: Vec<PathBuf>,
 }
 
-/// Programs that may start, with what else is executed when they do; and directories outside the system's that they are
-/// read from.
+/// Programs with their interpreters, and directories outside the system that they read.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) programs: Vec<PathBuf>,
@@ -42,7 +38,6 @@ pub(super) struct Found {
 }
 
 impl Search {
-    /// The directories that programs come from.
     pub(super) fn directories(&self) -> Vec<PathBuf> {
         let first = FIRST.iter().map(PathBuf::from).filter(|place| !self.is_inside(place));
         let own = std::env::split_paths(&self.path);
@@ -53,7 +48,7 @@ impl Search {
         self.repository.iter().any(|tree| place.starts_with(tree))
     }
 
-    /// True for a place that is outside the repository and guarded; it may be a symlink.
+    /// Accepts a symlink.
     fn is_fit(&self, place: &Path) -> bool {
         place.canonicalize().is_ok_and(|place| !self.is_inside(&place) && is_guarded(&place))
     }
@@ -64,13 +59,13 @@ impl Search {
         all.into_iter().find(|place| is_program(place) && (is_first(place) || self.is_fit(place)))
     }
 
-    /// Adds the program `name`, if it is installed; otherwise the shell says that it is not.
+    /// Skips a missing program: the shell reports it.
     pub(super) fn add(&self, name: &str, home: Option<&Path>, found: &mut Found) {
         let Some(place) = self.find(name) else { return };
         let real = place.canonicalize().unwrap_or_else(|_| place.clone());
         self.add_program(&place, found);
         if real.ends_with("git") {
-            // It starts itself by this name.
+            // git starts itself by this name.
             let own = ["lib/git-core/git", "libexec/git-core/git"].into_iter();
             found.programs.extend(own.filter_map(|own| Some(real.parent()?.parent()?.join(own))));
         }
@@ -87,8 +82,8 @@ impl Search {
         }
     }
 
-    /// Adds a program with what the kernel opens to start it: the loader, the interpreter of a script, what
-    /// `/usr/bin/env` looks for.
+    /// Adds a program with its loader, script interpreter, and the program that `/usr/bin/env`
+    /// finds.
     pub(super) fn add_program(&self, program: &Path, found: &mut Found) {
         if found.programs.iter().any(|known| known == program) {
             return;
@@ -107,7 +102,6 @@ impl Search {
     }
 }
 
-/// The interpreter of a script with its argument, or the loader of a program.
 fn interpreter(head: &[u8]) -> Option<(PathBuf, Option<&str>)> {
     let Some(line) = head.strip_prefix(b"#!") else { return Some((elf_interpreter(head)?, None)) };
     let line = std::str::from_utf8(line.split(|b| *b == b'\n').next()?).ok()?;
@@ -116,7 +110,7 @@ fn interpreter(head: &[u8]) -> Option<(PathBuf, Option<&str>)> {
     Some((PathBuf::from(path), words.next()))
 }
 
-/// The programs that rustup starts in its place: one of each toolchain.
+/// rustup starts one of these in its place.
 fn toolchains(home: &Path, name: &str) -> Vec<PathBuf> {
     let toolchains = home.join(".rustup/toolchains").read_dir().into_iter().flatten().flatten();
     let programs =
@@ -124,7 +118,7 @@ fn toolchains(home: &Path, name: &str) -> Vec<PathBuf> {
     programs.filter(|program| is_program(program) && is_guarded(program)).collect()
 }
 
-/// True when only root and the user can change what is at `path`, whose symlinks are resolved.
+/// True if only root and the user can change `path`. Symlinks must be resolved.
 fn is_guarded(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     const GROUP: u32 = 0o020;
@@ -134,8 +128,7 @@ fn is_guarded(path: &Path) -> bool {
     let mut groups = groups::Private::default();
     path.ancestors().enumerate().all(|(above, place)| {
         let Ok(meta) = place.symlink_metadata() else { return false };
-        // In a sticky directory of root's (`/tmp`, the store of Nix) nobody replaces what is
-        // somebody else's.
+        // In root's sticky directories (`/tmp`, the Nix store) users cannot replace others' files.
         let sticky = above > 0 && meta.mode() & STICKY != 0 && meta.uid() == 0;
         let owned = meta.uid() == 0 || meta.uid() == user;
         let apart = meta.mode() & OTHERS == 0
@@ -144,13 +137,12 @@ fn is_guarded(path: &Path) -> bool {
     })
 }
 
-/// True for an ordinary file that can be run.
 fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// The `PT_INTERP` segment of a 64-bit little-endian ELF file, as the System V ABI lays it out.
+/// `PT_INTERP` of a 64-bit little-endian ELF file (System V ABI).
 fn elf_interpreter(head: &[u8]) -> Option<PathBuf> {
     const PT_INTERP: u64 = 3;
     let number = |at: usize, length: usize| -> Option<u64> {

@@ -1,8 +1,8 @@
-//! What may be read: the repository but for what stays unread in it, and the system's own files.
+//! Files a command may read: the repository without its secrets, and system files.
 //!
-//! Landlock grants, and to all that is below a directory. So a directory that holds something unread is granted
-//! child by child. A grant belongs to the file and not to its name: where an unread file has further names, they are looked
-//! for, and none is granted.
+//! Landlock only grants, and a grant covers all below a directory. A directory with an unread file
+//! is therefore granted child by child. A grant belongs to the inode: no hard link of an unread
+//! file may be granted.
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
@@ -26,34 +26,32 @@ const SYSTEM: &[(&str, &[&str])] = &[
     ("/dev", &["null", "random", "urandom"]),
     ("/sys/devices/system", &["cpu"]),
 ];
-/// The directories of programs may be listed. Their files may not be read: the system's loader starts what it can
-/// read.
+/// Directories of programs are listed, but their files not read: the system's loader starts every
+/// file that it can read.
 const LISTED: &[&str] = &[
     "/usr", "/usr/bin", "/usr/sbin", "/usr/local", "/usr/local/bin", "/usr/local/sbin", "/bin",
     "/sbin",
 ];
 
-/// Most entries of the repository that are looked at; as many more as are in its next level.
+/// Entries of the repository; the walk ends with the level that exceeds them.
 const MOST: usize = 400_000;
-/// So many directories are looked at by so many threads.
+/// Directories of one level that need threads.
 const SEVERAL: usize = 32;
 const THREADS: usize = 4;
 
-/// What may be read.
 #[derive(Debug, Default)]
 pub(super) struct Reads {
-    /// Files, and directories with all that is below.
+    /// Files, and directories with everything below.
     pub(super) whole: Vec<PathBuf>,
-    /// Directories of which entries may be listed.
     pub(super) listed: Vec<PathBuf>,
-    /// How many entries of the repository stay unread.
+    /// Number of the repository's unread entries.
     pub(super) unread: usize,
-    /// The repository has more entries than are looked at.
+    /// The repository exceeds `MOST`.
     pub(super) is_cut: bool,
 }
 
 impl Reads {
-    /// What may be read where no program starts and no file is opened: names.
+    /// For commands that open no file.
     pub(super) fn of_names(world: &World) -> Self {
         let mut reads = Self::default();
         reads.listed.extend(LISTED.iter().map(PathBuf::from));
@@ -68,7 +66,6 @@ impl Reads {
         reads
     }
 
-    /// What programs may read that come from these `directories`, too.
     pub(super) fn of_files(world: &World, directories: &[PathBuf]) -> Self {
         let mut reads = Self::of_names(world);
         directories.iter().for_each(|place| reads.add(place, &world.denied.places));
@@ -84,7 +81,7 @@ impl Reads {
         loop {
             (reads.unread, reads.is_cut) = (0, false);
             let granted = walk.repository(tops().collect(), &mut reads);
-            // Other names of what stays unread are left out by a second walk.
+            // A second walk excludes hard links of unread files.
             let before = walk.same.len();
             walk.same.append(&mut walk.further);
             if walk.same.len() == before {
@@ -95,7 +92,6 @@ impl Reads {
         }
     }
 
-    /// Grants `place`, but for what is `denied`.
     fn add(&mut self, place: &Path, denied: &BTreeSet<PathBuf>) {
         if denied.is_empty() {
             self.whole.push(place.to_owned());
@@ -118,50 +114,45 @@ impl Reads {
     }
 }
 
-/// A file, whatever it is called: device and inode.
+/// Device and inode.
 type Identity = (u64, u64);
 
-/// A directory of the repository.
 #[derive(Default)]
 struct Directory {
     path: PathBuf,
     above: Option<usize>,
-    /// It is, or is in, a git directory.
+    /// A git directory, or inside one.
     is_git: bool,
-    /// Of it only what git tracks is granted.
+    /// Only tracked files are granted.
     is_own: bool,
-    /// Something below stays unread.
     is_partial: bool,
 }
 
-/// What is in a directory.
 #[derive(Default)]
 struct Entries {
     count: usize,
-    /// Directories, as those of which they are entries.
     below: Vec<Directory>,
     files: Vec<PathBuf>,
-    /// Files and symlinks that stay unread, unless git tracks them; and why.
+    /// Unread unless git tracks them.
     secrets: Vec<(PathBuf, Whose)>,
-    /// How many others stay unread.
+    /// Other unread entries.
     unread: usize,
 }
 
 struct Walk<'a> {
     world: &'a World,
-    /// Git's index, read when it is asked first.
+    /// Read when first needed.
     index: Option<Option<gix::worktree::IndexPersistedOrInMemory>>,
-    /// Files that stay unread under any name.
+    /// Inodes that stay unread under any name.
     same: BTreeSet<Identity>,
-    /// Those found by this walk.
+    /// Inodes found by this walk.
     further: BTreeSet<Identity>,
 }
 
 impl Walk<'_> {
-    /// What may be read in `all` of these directories and below.
     fn repository(&mut self, mut all: Vec<Directory>, reads: &mut Reads) -> Vec<PathBuf> {
         let (world, mut begin, mut count) = (self.world, 0, 0);
-        // Level by level, so that several can be looked at beside each other.
+        // Threads share a level.
         while begin < all.len() && count <= MOST {
             let level = begin..all.len();
             begin = level.end;
@@ -187,7 +178,7 @@ impl Walk<'_> {
             if !directory.is_partial {
                 granted.extend(is_top.then(|| directory.path.clone()));
             } else if at < begin {
-                // Most directories are granted: their files need not be remembered.
+                // Files were not collected: most directories are granted whole.
                 let found = entries(world, &self.same, directory, true);
                 let tracked = found.secrets.into_iter().filter(|secret| !self.is_unread(secret));
                 granted.extend(tracked.map(|(path, _)| path).chain(found.files));
@@ -197,7 +188,6 @@ impl Walk<'_> {
         granted
     }
 
-    /// What is in each of `directories`.
     fn entries(&self, directories: &[Directory]) -> Vec<Entries> {
         let (world, same) = (self.world, &self.same);
         let look = |some: &[Directory]| -> Vec<Entries> {
@@ -213,7 +203,7 @@ impl Walk<'_> {
         })
     }
 
-    /// True for a secret that git does not track; notes where other names would lead to it.
+    /// Records inodes with other names.
     fn is_unread(&mut self, (path, whose): &(PathBuf, Whose)) -> bool {
         let target = path.canonicalize().unwrap_or_else(|_| path.clone());
         if *whose == Whose::BuiltIn && self.is_tracked(&target) {
@@ -228,7 +218,7 @@ impl Walk<'_> {
         true
     }
 
-    /// True for a file that git tracks: everybody with the repository has its content.
+    /// Tracked content is in every clone.
     fn is_tracked(&mut self, path: &Path) -> bool {
         let root = &self.world.root;
         let open =
@@ -241,7 +231,6 @@ impl Walk<'_> {
     }
 }
 
-/// What is in `directory`: its files, too, where `with_files`.
 fn entries(
     world: &World,
     same: &BTreeSet<Identity>,
@@ -271,7 +260,7 @@ fn entries(
         let is_same =
             || path().metadata().is_ok_and(|facts| same.contains(&(facts.dev(), facts.ino())));
         if kind.is_dir() {
-            // Git's objects have no names of files.
+            // Git's object files have no telling names.
             let is_skipped =
                 || is_git && name == b"objects" && directory.path.join("HEAD").is_file();
             if is_place() {
@@ -291,7 +280,7 @@ fn entries(
         } else if !(kind.is_file() || kind.is_symlink())
             || (!same.is_empty() && kind.is_file() && is_same())
         {
-            // A pipe or a socket has somebody else at its other end.
+            // A pipe or socket leads to another process.
             found.unread += 1;
         } else if with_files {
             found.files.push(path());

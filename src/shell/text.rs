@@ -1,49 +1,42 @@
-//! Reads a command text far enough to see which programs it names. The shell itself reads it again.
+//! Reads a command text far enough to find the programs it names; the shell parses it again.
 //!
-//! Safety does not depend on it: a text that is misread here starts nothing that the kernel does not let start, and
-//! changes nothing. It is for the answer, which says what is not allowed and where, before anything has run. So it accepts
-//! what POSIX has and every shell reads alike, and refuses the rest.
+//! Safety does not depend on this parser: a misread text starts only allowed programs and changes
+//! nothing. The parser gives an answer, before anything runs, that names the forbidden part. It
+//! accepts the POSIX syntax that every shell reads alike, and refuses the rest.
 
 use std::ops::Range;
 
 use super::{Refusal, Result, World};
 
-/// Bytes of the longest text: an argument of a program has 128 KiB at most.
+/// Bytes; the kernel limits an argument to 128 KiB.
 const LONGEST: usize = 64 * 1024;
 
-/// Words in the place of a command after which another command, or an operator, follows; the shell sees to that.
+/// Grammar words before a command or an operator; the shell checks the grammar.
 const GRAMMAR: &[&str] =
     &["if", "then", "else", "elif", "fi", "while", "until", "do", "done", "!", "{", "}"];
-/// Words in the place of a command whose grammar is not read here.
+/// Grammar that this parser refuses.
 const UNREAD: &[&str] = &["case", "select", "function", "[[", "time", "coproc"];
 
-/// One word of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
-    /// Without quotes; expansions as they are written.
+    /// Without quotes; expansions stay as written.
     pub text: String,
-    /// The shell would still change it: a variable, a pattern, a home directory.
+    /// True if the shell would expand it.
     pub changes: bool,
-    /// Its bytes in the source.
     pub place: Range<usize>,
 }
 
-/// A simple command: its words, without redirections and assignments. There is at least one.
+/// Without redirections and assignments; at least one word.
 pub type Command = Vec<Word>;
 
-/// A command text.
 #[derive(Clone, Debug, Default)]
 pub struct Text {
-    /// Its simple commands, in order.
+    /// In order.
     pub commands: Vec<Command>,
-    /// The bytes after each `>` that name `/dev/null`.
+    /// The target of each `>` that names `/dev/null`.
     pub nulls: Vec<Range<usize>>,
 }
 
-/// Reads `source`.
-///
-/// # Errors
-/// A refusal of what the shell's grammar has and this does not.
 pub fn read(source: &str) -> Result<Text> {
     if source.len() > LONGEST {
         let hint = "run several shorter commands";
@@ -64,13 +57,12 @@ pub fn read(source: &str) -> Result<Text> {
     }
 }
 
-/// What the next word is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// A word of the grammar, an assignment, or the name of a program.
+    /// A grammar word, an assignment, or a program.
     Command,
     Argument,
-    /// One of `for NAME in WORD…`.
+    /// A word of `for NAME in WORD…`.
     Loop,
 }
 
@@ -78,7 +70,6 @@ struct Reader<'a> {
     source: &'a str,
     at: usize,
     text: Text,
-    /// Those of the present command.
     words: Command,
     next: Next,
 }
@@ -92,7 +83,6 @@ impl Reader<'_> {
         Err(Refusal::new(message, hint).at(self.at))
     }
 
-    /// Steps over `token`, if it comes next.
     fn take(&mut self, token: &str) -> bool {
         let is_next = self.rest().starts_with(token);
         self.at += if is_next { token.len() } else { 0 };
@@ -117,7 +107,6 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The end of a simple command.
     fn end(&mut self) {
         let words = std::mem::take(&mut self.words);
         self.text.commands.extend((self.next == Next::Argument).then_some(words));
@@ -144,7 +133,6 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A redirection, before which the descriptor `number` stands.
     fn redirection(&mut self, number: &str) -> Result<()> {
         const HINT: &str =
             "what is printed is returned; `<FILE`, `>/dev/null`, `2>&1` are read here";
@@ -200,7 +188,7 @@ impl Reader<'_> {
                 return wrong(&format!("`{name}` is not set here"), hint);
             }
         }
-        // The `do` of `for NAME do` would be a word as well, and what follows it a command.
+        // This parser would read the `do` of `for NAME do` as a word and miss the command after it.
         let fits = |place| match place {
             0 => is_name(written),
             1 => written == "in",
@@ -213,7 +201,6 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// One word, which ends where the shell ends it.
     fn scan(&mut self) -> Result<Word> {
         let (start, mut text, mut quoted) = (self.at, String::new(), false);
         let mut changes = self.rest().starts_with('~');
@@ -239,7 +226,7 @@ impl Reader<'_> {
                     };
                     match next {
                         '\n' => {}
-                        // In double quotes it stays before what it does not escape.
+                        // In double quotes a backslash stays before other characters.
                         c if quoted && !"$`\"\\".contains(c) => text.extend(['\\', c]),
                         c => text.push(c),
                     }
@@ -259,7 +246,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether the `$` that comes next begins an expansion.
+    /// True if the next `$` begins an expansion.
     fn is_expansion(&self, quoted: bool) -> Result<bool> {
         let rest = &self.rest()[1..];
         match rest.chars().next() {
@@ -271,7 +258,7 @@ impl Reader<'_> {
             Some('\'' | '"') if !quoted => {
                 self.refuse("`$'…'` and `$\"…\"` are not POSIX", "write '…', or use printf")
             }
-            // Shells differ in whether `(` on the next line belongs to it.
+            // Shells disagree about a `(` on the next line.
             Some('\\') if rest.starts_with("\\\n") => {
                 self.refuse("a line is continued after `$`", "write it in one line")
             }
@@ -281,12 +268,10 @@ impl Reader<'_> {
     }
 }
 
-/// What ends a word.
 const ENDS: &str = " \t\n;&|()<>";
 const LOOP: &str = "write `for NAME in WORDS; do COMMAND; done`";
 const SUBSTITUTION: &str = "run it by itself first, and write what it prints";
 
-/// The name of a variable.
 fn is_name(text: &str) -> bool {
     !text.starts_with(|c: char| c.is_ascii_digit())
         && !text.is_empty()

@@ -1,4 +1,4 @@
-//! What the read-only shell knows of the machine: given by the edge, never looked up here.
+//! The machine's facts, passed in by the command line.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,36 +7,29 @@ use super::denied::Denied;
 use super::programs::Search;
 use super::sandbox::Layers;
 
-/// Everything a command may depend on.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// The root of the repository, symlinks resolved; or the directory itself outside of one.
+    /// Root of the repository, or a directory outside one; symlinks resolved.
     pub root: PathBuf,
-    /// The current directory as the user sees it.
+    /// As the user sees it.
     pub cwd: PathBuf,
-    /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// Variables passed on: time zone, locale, user name. Checked by [`World::keeps`].
+    /// Checked by [`World::keeps`].
     pub environment: Vec<(String, OsString)>,
-    /// Files of the repository that stay unread.
     pub denied: Denied,
-    /// Directories elsewhere that may be read.
     pub allowed: Vec<PathBuf>,
-    /// What the kernel offers.
     pub layers: Layers,
-    /// Where programs come from.
     pub search: Search,
-    /// The system's shell.
     pub shell: PathBuf,
 }
 
 impl World {
-    /// Variables of the environment that programs may see, if their value is harmless.
+    /// Harmless variables that programs may see.
     pub fn keeps(name: &str, value: &str) -> bool {
         matches!(name, "USER" | "LOGNAME") && is_plain(value) || Self::shows(name, value)
     }
 
-    /// Variables that a command may set for its program: how something is shown.
+    /// Display variables that a command may set.
     pub fn sets(name: &str, value: &str) -> bool {
         let is_fixed = matches!((name, value), ("PAGER" | "GIT_PAGER", "cat"));
         is_fixed
@@ -48,14 +41,14 @@ impl World {
         (matches!(name, "LANG" | "TZ") || name.starts_with("LC_")) && is_plain(value)
     }
 
-    /// The directory that may be read; none where it would be the whole system, or other processes.
+    /// `None` if reading it would open the whole system or other processes.
     pub(super) fn directory(&self) -> Option<&PathBuf> {
         let is_system = self.root == Path::new("/") || self.root.starts_with("/proc");
         Some(&self.root).filter(|_| !is_system)
     }
 }
 
-/// A locale or time zone is a name; anything that looks like a path to one is dropped.
+/// Values that look like a path are dropped.
 fn is_plain(value: &str) -> bool {
     let is_fit = |c: char| c.is_ascii_alphanumeric() || "+-_/,.@".contains(c);
     value.len() < 100

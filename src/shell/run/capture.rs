@@ -1,8 +1,8 @@
-//! Output with a ceiling: the head and the tail are kept, cut between characters.
+//! Limited output: head and tail are kept, cut between characters.
 
 use std::collections::VecDeque;
 
-/// One stream of output as it arrives.
+/// One stream.
 #[derive(Debug)]
 pub(super) struct Capture {
     head: Vec<u8>,
@@ -27,12 +27,10 @@ impl Capture {
         self.tail.drain(..self.tail.len().saturating_sub(keep));
     }
 
-    /// True when something in the middle was dropped.
     pub(super) fn truncated(&self) -> bool {
         self.total > self.head.len() + self.tail.len()
     }
 
-    /// What was kept, with a line where something was dropped.
     pub(super) fn into_bytes(mut self) -> Vec<u8> {
         if self.truncated() {
             self.head.truncate(whole(&self.head));
@@ -52,12 +50,11 @@ impl Capture {
     }
 }
 
-/// A byte of a character in UTF-8 that is not its first.
 fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// How many of `bytes` are left without a character that is cut off at their end.
+/// Length without a character cut off at the end.
 fn whole(bytes: &[u8]) -> usize {
     let continued = bytes.iter().rev().take(3).take_while(|byte| is_continuation(**byte)).count();
     let Some(start) = bytes.len().checked_sub(continued + 1) else { return bytes.len() };

@@ -1,11 +1,11 @@
-//! Runs a plan: starts it in the sandbox, keeps the time and the ceiling of its output, and ends all of it.
+//! Runs a plan in the sandbox, limits time and output, and ends all processes.
 
 mod capture;
 #[cfg(target_os = "linux")]
 mod watch;
 #[cfg(not(target_os = "linux"))]
 mod watch {
-    /// There is no way to make a copy of aye without starting it.
+    /// Other systems cannot fork aye without starting it.
     pub(super) struct Watcher;
 
     impl Watcher {
@@ -40,21 +40,18 @@ use super::{World, git, mask};
 use crate::error::{Error, Result};
 use capture::Capture;
 
-/// Exit status of a command that ran out of time, as `timeout` has it.
+/// As `timeout` exits.
 pub const STATUS_TIMEOUT: i32 = 124;
-/// Between two looks at whether the command has ended while something holds its output open.
+/// Polling interval while a process holds the output open.
 const LOOK: Duration = Duration::from_millis(10);
-/// The kernel takes a moment to end a program of some GB.
+/// The kernel needs a moment to end a program of several GB.
 const ENDING: Duration = Duration::from_millis(500);
 
-/// How a plan is to be run.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Wall-clock limit for everything together.
     pub timeout: Duration,
-    /// Most bytes of output kept.
     pub output_limit: usize,
-    /// A descriptor that becomes readable when the user wants to stop.
+    /// Becomes readable when the user wants to stop.
     pub interrupt: Option<Arc<OwnedFd>>,
 }
 
@@ -64,32 +61,22 @@ impl Default for Request {
     }
 }
 
-/// What came of it.
 #[derive(Debug)]
 pub struct RunOutcome {
-    /// Standard output and standard error, in order.
+    /// Standard output and standard error, interleaved.
     pub output: Vec<u8>,
-    /// The command's own status.
     pub exit_code: i32,
-    /// Output over the limit was left out.
     pub truncated: bool,
-    /// The time ran out and everything was killed.
     pub timed_out: bool,
-    /// The user interrupted it.
     pub interrupted: bool,
-    /// The layers in force: `landlock+seccomp`, `seccomp`, `policy-only`.
+    /// Layers in force: `landlock+seccomp`, `seccomp`, `policy-only`.
     pub sandbox: &'static str,
-    /// What else the reader should know.
     pub notes: Vec<String>,
-    /// How long it took.
     pub duration: Duration,
 }
 
-/// Runs `plan`.
-///
 /// # Errors
-/// `io_error` when the system makes no process, or the sandbox cannot be put in force. A command that fails is an
-/// outcome, not an error.
+/// `io_error` if no process or sandbox can be created. A failing command is an outcome.
 pub fn run(plan: &Plan, request: &Request, world: &World) -> Result<RunOutcome> {
     let mut found = Found::default();
     for name in &plan.programs {
@@ -117,12 +104,7 @@ pub fn run(plan: &Plan, request: &Request, world: &World) -> Result<RunOutcome> 
     Ok(outcome)
 }
 
-/// Runs a text by the shell, without a look at it, where `programs` are all that starts.
-///
-/// Only for the tests that show that the sandbox alone holds; no command reaches it.
-///
-/// # Errors
-/// As [`run`].
+/// Runs unchecked `text`, for tests that the sandbox alone holds.
 #[doc(hidden)]
 pub fn run_unchecked(
     text: &str,
@@ -135,11 +117,10 @@ pub fn run_unchecked(
     start(&mut command, found.programs, Reads::of_files(world, &[]), request, world)
 }
 
-/// The system's shell with `text`.
 fn shell(text: &str, world: &World, found: &mut Found) -> Command {
     world.search.add_program(&world.shell, found);
     let mut command = Command::new(&world.shell);
-    // bash is `sh` by this name.
+    // bash behaves as `sh` under this name.
     command.arg0("sh").args(["-c", text]);
     command
 }
@@ -164,7 +145,7 @@ fn start(
     let seconds = request.timeout.as_secs() + 1;
     let confinement = Confinement { programs, whole, listed, seconds };
     let programs = Programs::start(command, &confinement, world).map_err(failed)?;
-    // The command has its ends of the pipe, too.
+    // The command keeps the pipe's write ends; close them.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut capture = Capture::new(request.output_limit);
     let ending = programs.follow(output, &mut capture, begun + request.timeout, request);
@@ -195,7 +176,6 @@ fn start(
     })
 }
 
-/// How a run came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Done,
@@ -203,8 +183,7 @@ enum Ending {
     Interrupted,
 }
 
-/// The programs of a call: the first, and all that it starts. They are a session and a process group, which seccomp lets
-/// none of them leave.
+/// A call's programs: one session and process group, which seccomp does not let them leave.
 struct Programs {
     first: Child,
     group: Pid,
@@ -220,7 +199,7 @@ impl Programs {
         Ok(Self { first, group, watcher })
     }
 
-    /// Takes in what is printed until the first program has ended, or time is up; and what is in the pipe then.
+    /// Captures output until the first program ends or time is up, then drains the pipe.
     fn follow(
         &self,
         mut output: io::PipeReader,
@@ -234,7 +213,7 @@ impl Programs {
             if ending.is_none() {
                 let interrupt = request.interrupt.as_deref();
                 ending = if self.has_ended() {
-                    // Nobody waits for what still holds the pipe.
+                    // aye does not wait for processes that hold the pipe.
                     Some(Ending::Done)
                 } else if Instant::now() >= deadline {
                     Some(Ending::TimedOut)
@@ -261,7 +240,7 @@ impl Programs {
         }
     }
 
-    /// Whether the first program has ended; its number stays taken until [`Self::end`].
+    /// The process id stays reserved until [`Self::end`].
     fn has_ended(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
@@ -271,11 +250,10 @@ impl Programs {
         let _ = kill_process_group(self.group, Signal::KILL);
     }
 
-    /// Ends all programs, and waits until there are none.
     fn end(self) -> io::Result<ExitStatus> {
         self.kill();
         let Self { mut first, group, watcher } = self;
-        // Before the number of the group is free for others.
+        // Before the group's number can be reused.
         drop(watcher);
         let status = first.wait()?;
         let begun = Instant::now();
@@ -286,7 +264,6 @@ impl Programs {
     }
 }
 
-/// True when `end` can be read from, or is closed, before `wait` is over.
 fn is_ready(end: &impl AsFd, wait: Duration) -> bool {
     let wait = Timespec { tv_sec: 0, tv_nsec: i64::from(wait.subsec_nanos()) };
     poll(&mut [PollFd::new(end, PollFlags::IN)], Some(&wait)).is_ok_and(|ready| ready > 0)

@@ -1,25 +1,24 @@
-//! What a new process does between fork and exec: system calls only.
+//! Code between fork and exec: system calls only.
 
 use std::io;
 use std::os::fd::RawFd;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getppid, setrlimit};
 
-/// The descriptor for `> /dev/null` in a text: seccomp forbids to open for writing. More than one digit is not
-/// understood by every shell.
+/// Descriptor of `> /dev/null`: seccomp forbids opening for writing. Some shells accept only one
+/// digit.
 pub(super) const NULL: RawFd = 9;
-/// Bytes of private memory that a program may have: enough for git on a large repository.
+/// Bytes of private memory, enough for git on a large repository.
 const MEMORY: u64 = 4 << 30;
-/// Processes of the user; a brake on runaway forking, not a quota.
+/// A brake on runaway forking, not a quota.
 const PROCESSES: u64 = 8_192;
-/// First of the descriptors that no program gets.
+/// First descriptor closed on exec.
 const OTHERS: RawFd = 3;
 
-/// Puts the sandbox in force for this process, which `parent` has started, and for all that it starts. `null`, the rules
-/// of Landlock and the pipe of the watcher are descriptors.
+/// Sandboxes this process and all that it starts, for good. The tuple holds descriptors.
 ///
 /// # Errors
-/// What the system says: then nothing is started. `parent` being gone already is an error, too.
+/// Nothing is started, also if `parent` has ended already.
 pub(super) fn enter(
     (null, rules, watcher): (RawFd, Option<RawFd>, Option<RawFd>),
     filter: Option<&[seccompiler::sock_filter]>,
@@ -38,10 +37,10 @@ pub(super) fn enter(
             let bytes = group.as_raw_pid().to_ne_bytes();
             checked(libc::write(watcher, bytes.as_ptr().cast(), bytes.len()) as _)?;
         }
-        // A file that is open for writing elsewhere could be written through one of them.
+        // An inherited descriptor could write to an open file.
         if libc::syscall(libc::SYS_close_range, OTHERS, RawFd::MAX, libc::CLOSE_RANGE_CLOEXEC) != 0
         {
-            // Before Linux 5.11: as many as a process has unless it asked for more.
+            // Before Linux 5.11: the default limit of descriptors.
             for number in OTHERS..1024 {
                 libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC);
             }
@@ -63,7 +62,7 @@ pub(super) fn enter(
         (Resource::Core, 0),
         (Resource::Nproc, PROCESSES),
     ] {
-        // A limit that is lower already stays; a higher one could not be set.
+        // A lower limit stays.
         let _ = setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) });
     }
     super::capabilities::drop_all_but_reading();

@@ -1,5 +1,5 @@
-//! Landlock: read and execute by list, write nowhere but `/dev/null`, no TCP, no signals and abstract sockets beyond the
-//! programs started.
+//! Landlock: read and execute by list, write only to `/dev/null`, no TCP, no signals or abstract
+//! sockets outside the sandbox.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,12 +12,12 @@ use landlock::{
 
 use super::Confinement;
 
-/// The newest set of rights asked for; older kernels give what they have.
+/// Older kernels give what they have.
 const NEWEST: ABI = ABI::V7;
 
 pub(super) fn is_offered() -> bool {
     const VERSION: u32 = 1;
-    // SAFETY: asks for the version, and makes nothing.
+    // SAFETY: asks for the version and creates nothing.
     #[allow(unsafe_code)]
     let version = unsafe {
         libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, VERSION)
@@ -25,7 +25,6 @@ pub(super) fn is_offered() -> bool {
     version >= 1
 }
 
-/// The rule set of `confinement`.
 pub(super) fn rules(confinement: &Confinement) -> io::Result<OwnedFd> {
     let rules: Option<OwnedFd> = built(confinement).map_err(io::Error::other)?.into();
     rules.ok_or_else(|| io::ErrorKind::Unsupported.into())
@@ -50,7 +49,7 @@ fn built(confinement: &Confinement) -> Result<RulesetCreated, RulesetError> {
     Ok(rules)
 }
 
-/// Grants `access` to `path` and what is below; a path that cannot be opened is left out.
+/// Skips a path that cannot be opened.
 fn grant(
     rules: RulesetCreated,
     path: &Path,

@@ -1,9 +1,8 @@
-//! seccomp: the system calls that change something, or reach outside, fail.
+//! seccomp: system calls that change something or reach outside fail.
 //!
-//! A second layer beside Landlock: it knows no paths, but it also covers what Landlock does not
-//! (times, owners, modes, extended attributes), and stands where Landlock is missing. The answer
-//! is "not permitted", or "no such call" for calls that programs are prepared to do without, and
-//! for every call newer than this list.
+//! A second layer beside Landlock. It sees no paths, but covers times, owners, modes and extended
+//! attributes, and works without Landlock. A forbidden call returns `EPERM`. Calls that programs
+//! can do without, and calls newer than this list, return `ENOSYS`.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +16,10 @@ mod tree;
 
 const EPERM: u32 = libc::EPERM as u32;
 
-/// The last call of the numbering shared by all architectures that this list has judged
-/// (`file_setattr`). Later ones do not exist as far as the programs are concerned; nor do calls
-/// of the x32 numbering, which are far above.
+/// The last judged call in the shared numbering (`file_setattr`). Later calls, and the far higher
+/// x32 numbers, count as absent.
 const LAST: u32 = 469;
 
-/// Names, modes, owners, times, attributes and sizes of files.
 const FILES: &[c_long] = &[
     SYS_unlinkat, SYS_renameat2, SYS_mkdirat, SYS_symlinkat, SYS_linkat, SYS_mknodat, SYS_truncate,
     SYS_ftruncate, SYS_fallocate, SYS_fchmod, SYS_fchmodat, SYS_fchown, SYS_fchownat,
@@ -38,7 +35,7 @@ const SYSTEM: &[c_long] = &[
     SYS_sethostname, SYS_setdomainname, SYS_syslog, SYS_vhangup, SYS_personality, SYS_sync,
     SYS_syncfs,
 ];
-/// Other processes, name spaces, the own user; and the process group, by which all of it ends.
+/// Other processes, namespaces and the user; also the process group, by which aye kills everything.
 const PROCESSES: &[c_long] = &[
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_process_madvise, SYS_kcmp,
     SYS_pidfd_getfd, SYS_pidfd_send_signal, SYS_kill, SYS_tkill, SYS_rt_sigqueueinfo,
@@ -51,16 +48,17 @@ const INTERFACES: &[c_long] = &[
     SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_add_key, SYS_keyctl, SYS_request_key,
     SYS_fanotify_init,
 ];
-/// The network, local sockets with it.
+/// Network and local sockets.
 const NETWORK: &[c_long] =
     &[SYS_socket, SYS_connect, SYS_bind, SYS_listen, SYS_accept, SYS_accept4];
-/// Things that outlive the process.
+/// Objects that outlive the process.
 const LASTING: &[c_long] =
     &[SYS_shmget, SYS_semget, SYS_msgget, SYS_mq_open, SYS_mq_unlink, SYS_io_setup, SYS_io_submit];
-/// `fchmodat2`, `setxattrat`, `removexattrat`, `open_tree_attr`, `file_setattr`: newer than the names.
+/// `fchmodat2`, `setxattrat`, `removexattrat`, `open_tree_attr`, `file_setattr`: not yet named in
+/// libc.
 const NEWER: &[c_long] = &[452, 463, 466, 467, 469];
 
-/// The older spellings of calls above that only some architectures have.
+/// Older spellings that only some architectures have.
 #[cfg(target_arch = "x86_64")]
 const OLDER: &[c_long] = &[
     SYS_unlink, SYS_rename, SYS_renameat, SYS_mkdir, SYS_rmdir, SYS_symlink, SYS_link, SYS_mknod,
@@ -70,25 +68,24 @@ const OLDER: &[c_long] = &[
 #[cfg(target_arch = "aarch64")]
 const OLDER: &[c_long] = &[SYS_renameat, SYS_kexec_file_load];
 
-/// Calls that hide their arguments from a filter and that libraries do without.
+/// Calls that hide arguments from a filter; libraries do without them.
 const ABSENT: &[c_long] =
     &[SYS_clone3, SYS_openat2, SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register];
 
-/// What becomes of a call, as far as its number tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Allowed,
-    /// "Not permitted".
+    /// `EPERM`.
     Forbidden,
-    /// "No such call".
+    /// `ENOSYS`.
     Absent,
-    /// Its arguments decide.
+    /// Decided by the arguments.
     Arguments,
 }
 
 pub(super) fn is_offered() -> bool {
     let action = libc::SECCOMP_RET_ERRNO;
-    // SAFETY: asks whether a filter may answer with an error, and installs none.
+    // SAFETY: asks whether a filter may return an error, and installs none.
     #[allow(unsafe_code)]
     let answer = unsafe {
         libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0, &raw const action)
@@ -96,12 +93,12 @@ pub(super) fn is_offered() -> bool {
     answer == 0
 }
 
-/// The filter: a search tree over the numbers, and behind it what looks at arguments.
+/// A search tree over call numbers, then the filter on arguments.
 ///
-/// One comparison after the other would be passed by every call, and by the kernel for every
-/// number when it takes the filter in, which costs more than starting a program.
+/// A linear filter costs more than starting a program: every call passes it, and the kernel
+/// evaluates it for every number on installation.
 ///
-/// `names_held`: Landlock is in force, and says where may be written.
+/// `names_held`: Landlock limits writing by path.
 pub(super) fn filter(names_held: bool) -> Option<BpfProgram> {
     let looking = looking(names_held)?;
     let mut verdicts = vec![Verdict::Allowed; LAST as usize + 1];
@@ -124,24 +121,24 @@ pub(super) fn filter(names_held: bool) -> Option<BpfProgram> {
     Some(tree::before(&verdicts, arguments(looking)?))
 }
 
-/// The calls whose arguments decide, and the arguments that are not permitted.
+/// Forbidden arguments, by call.
 fn looking(names_held: bool) -> Option<BTreeMap<i64, Vec<SeccompRule>>> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     rules.insert(SYS_openat, writing_opens(2, names_held)?);
     #[cfg(target_arch = "x86_64")]
     rules.insert(SYS_open, writing_opens(1, names_held)?);
     rules.insert(SYS_clone, new_namespaces()?);
-    // A nameless pair of local sockets reaches nobody; the standard library starts programs with
-    // one where it cannot use posix_spawn, as in a statically linked binary.
+    // An unnamed pair of local sockets reaches no other process. The standard library needs one
+    // without posix_spawn, as in a static binary.
     let other_family = condition(0, Len::Dword, Op::Ne, AF_UNIX as u64)?;
     rules.insert(SYS_socketpair, vec![SeccompRule::new(vec![other_family]).ok()?]);
-    // prlimit64 reads limits too: forbidden with a new value for another process. Its own a
-    // program may only lower: the hard limits are set before it starts.
+    // Reading limits is allowed, setting another process's is not. A program can only lower its
+    // own: hard limits are set before it starts.
     let other = condition(0, Len::Dword, Op::Ne, 0)?;
     let new_value = condition(2, Len::Qword, Op::Ne, 0)?;
     rules.insert(SYS_prlimit64, vec![SeccompRule::new(vec![other, new_value]).ok()?]);
-    // Locking and notifying through fcntl is reading; ioctl that pushes input into a terminal
-    // or clones file content is not.
+    // Locks and notifications through fcntl only read. An ioctl can type into a terminal or clone
+    // file content.
     let ioctls = [0x5412_u64, 0x541c, 0x4004_9409, 0x4020_940d, 0x4008_6602, 0x401c_5820];
     let ioctl = ioctls.iter().map(|request| {
         let condition = condition(1, Len::Dword, Op::Eq, *request)?;
@@ -155,7 +152,6 @@ fn condition(argument: u8, length: Len, op: Op, value: u64) -> Option<SeccompCon
     SeccompCondition::new(argument, length, op, value).ok()
 }
 
-/// The filter that looks at arguments; it allows every other call.
 fn arguments(rules: BTreeMap<i64, Vec<SeccompRule>>) -> Option<BpfProgram> {
     let arch: TargetArch = std::env::consts::ARCH.try_into().ok()?;
     SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(EPERM), arch)
@@ -164,11 +160,10 @@ fn arguments(rules: BTreeMap<i64, Vec<SeccompRule>>) -> Option<BpfProgram> {
         .ok()
 }
 
-/// Opening for writing, creating or truncating; `flags` is the index of the flags argument.
+/// Forbids opening for writing, creating or truncating; `flags` is an argument's index.
 ///
-/// But for `O_RDWR` and nothing else: git opens `/dev/null` so before anything, and a filter
-/// cannot see names. Landlock does; where it holds them, git may also do so before it starts
-/// another git (`O_CLOEXEC`).
+/// Plain `O_RDWR` is allowed: git first opens `/dev/null` so, and a filter sees no names. Landlock
+/// does; with it, git may also add `O_CLOEXEC` before it starts another git.
 fn writing_opens(flags: u8, names_held: bool) -> Option<Vec<SeccompRule>> {
     let bits = |mask: i32, value: i32| {
         condition(flags, Len::Dword, Op::MaskedEq(mask as u64), value as u64)

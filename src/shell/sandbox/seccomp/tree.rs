@@ -1,10 +1,10 @@
-//! A search tree over the numbers of system calls, as a classic BPF program.
+//! A search tree over system call numbers, as a classic BPF program.
 
 use seccompiler::{BpfProgram, sock_filter};
 
 use super::Verdict;
 
-// Instructions, from linux/bpf_common.h, and what a filter returns, from linux/seccomp.h.
+// Instructions from linux/bpf_common.h; return values from linux/seccomp.h.
 const LOAD: u16 = 0x20;
 const JUMP: u16 = 0x05;
 const JUMP_IF_EQUAL: u16 = 0x15;
@@ -26,9 +26,8 @@ fn instruction(code: u16, k: u32) -> sock_filter {
     sock_filter { code, jt: 0, jf: 0, k }
 }
 
-/// Puts in front of `rest` a tree that decides by number: `verdicts` has one for each, the last
-/// one stands for all further numbers. What it leaves to the arguments, and calls of another
-/// architecture, `rest` decides.
+/// Prepends a tree that decides by number to `rest`. The last of `verdicts` covers all higher
+/// numbers. `rest` decides calls whose arguments matter, and calls of another architecture.
 pub(super) fn before(verdicts: &[Verdict], rest: BpfProgram) -> BpfProgram {
     let mut runs: Vec<(u32, Verdict)> = Vec::new();
     for (number, verdict) in (0..).zip(verdicts) {
@@ -52,13 +51,12 @@ pub(super) fn before(verdicts: &[Verdict], rest: BpfProgram) -> BpfProgram {
     program
 }
 
-/// What a jump at `from` to `to` skips. Programs have at most 4,096 instructions.
+/// Instructions that a jump skips; programs have at most 4,096.
 fn distance(from: usize, to: usize) -> u32 {
     u32::try_from(to - from - 1).unwrap_or(u32::MAX)
 }
 
-/// The tree over some runs of numbers with one verdict each; notes in `onward` the jumps to what
-/// follows the whole tree.
+/// Every run of numbers has one verdict. `onward` collects jumps past the whole tree.
 fn subtree(runs: &[(u32, Verdict)], program: &mut BpfProgram, onward: &mut Vec<usize>) {
     if let [(_, verdict)] = runs {
         let errno = |number: i32| RETURN_ERRNO | number.unsigned_abs();
@@ -87,7 +85,6 @@ fn subtree(runs: &[(u32, Verdict)], program: &mut BpfProgram, onward: &mut Vec<u
 mod tests {
     use super::*;
 
-    /// What a program returns for a call: the few instructions that are used here.
     fn returned(program: &[sock_filter], number: u32, architecture: u32) -> u32 {
         let (mut at, mut value) = (0, 0);
         loop {
