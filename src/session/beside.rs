@@ -1,8 +1,8 @@
-//! Work that lies in the git directory of a session's tree and not in its files: commits of branches that are not
-//! checked out, a stash, an operation of git that is not finished. Removing the tree would remove it.
+//! Work in the git directory of a session's tree, which removing the tree would lose: branches not
+//! checked out, a stash, an unfinished operation.
 //!
-//! The git directory belongs to the agent: it is read as files, through no symlink, and no git runs there. What
-//! cannot be read there counts as work.
+//! The git directory belongs to the agent: aye reads it as files, through no symlink, and runs no
+//! git there. Unreadable entries count as work.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,8 +15,8 @@ use crate::beneath::{Content, Dir, FileKind, open_last};
 use crate::repository::Repository;
 use crate::text::shell;
 
-/// Operations of git that keep what is still to be done in a file or directory: its name, the operation, what ends
-/// it. A rebase leaves CHERRY_PICK_HEAD beside its own.
+/// Files of unfinished operations: name, operation, commands that end it. A rebase also leaves
+/// CHERRY_PICK_HEAD.
 const OPERATIONS: [(&str, &str, &str); 7] = [
     ("rebase-merge", "a rebase", "rebase --continue or --abort"),
     ("rebase-apply/applying", "a git am", "am --continue or --abort"),
@@ -27,10 +27,10 @@ const OPERATIONS: [(&str, &str, &str); 7] = [
     ("BISECT_LOG", "a bisect", "bisect reset"),
 ];
 
-/// Where a series of picks or reverts keeps what is left of it, also between two of them.
+/// Also present between two picks or reverts of a series.
 const SERIES: &str = "sequencer/todo";
 
-/// What a ref is, by the start of its name, and what to do about it; `NAME` is the rest of it.
+/// Kind and remedy by the ref's prefix; `NAME` is the rest.
 const REFS: [(&str, &str); 6] = [
     (
         "refs/heads/",
@@ -46,12 +46,10 @@ const REFS: [(&str, &str); 6] = [
     ("", "is the HEAD of another work tree: git merge its commit, git worktree remove it"),
 ];
 
-/// Deepest directory of refs that is read.
 const DEEP: usize = 128;
 
-/// What the tree of session `name` holds beside its files: a path in `tree`, and what it is, with what to do, in
-/// words. Untrusted. A ref counts unless the repository has its commit, or HEAD is it: nothing here reads the
-/// objects that the tree alone has.
+/// Untrusted paths in `tree`, each with kind and remedy. A ref counts unless the repository has its
+/// commit or HEAD equals it: nothing here reads objects that only the tree has.
 pub fn of(repository: &Repository, tree: &Path, name: &str) -> Vec<(String, String)> {
     let Ok(git) = open_last(tree).and_then(|top| top.enter(".git".into())) else {
         return Vec::new();
@@ -70,7 +68,7 @@ pub fn of(repository: &Repository, tree: &Path, name: &str) -> Vec<(String, Stri
     let refs = refs(&git);
     let head = head(&git, &refs);
     for (path, id) in refs {
-        // A remote has it; or a bisect, which is named as such.
+        // A remote has the commit, or a bisect is named by `operation`.
         let is_others = path.starts_with(b"refs/remotes/") || path.starts_with(b"refs/bisect/");
         if is_others || Some(id) == head || repository.repo().has_object(id) {
             continue;
@@ -104,8 +102,7 @@ fn operation(git: &Dir) -> Option<(&'static str, &'static str, &'static str)> {
     })
 }
 
-/// Commits, or tags, by the names of the refs that have them, and the HEADs of linked work trees by their paths.
-/// Refs that only name another one are left out.
+/// Commits or tags by ref, and HEADs of linked work trees by path. Symbolic refs are excluded.
 fn refs(git: &Dir) -> BTreeMap<BString, ObjectId> {
     let mut found = BTreeMap::new();
     packed(git, |(id, name)| {

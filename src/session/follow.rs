@@ -1,5 +1,5 @@
-//! The tree of a session follows what its files are compared with: what was applied of a proposal, what was
-//! rejected, what the checkout has become. What its agent has edited since is merged, and never lost.
+//! Lets a session's tree follow decisions and the checkout. The agent's later edits are merged,
+//! never lost.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,19 +16,17 @@ use crate::error::Result;
 use crate::repository::Repository;
 use crate::worktree::{Worktree, is_temporary, why};
 
-/// What became of the files.
 #[derive(Debug, Default)]
 pub struct Followed {
-    /// Files that were written or removed. Untrusted.
+    /// Untrusted.
     pub moved: Vec<String>,
-    /// Files in which edits of the agent stand where others were to come, and why, in words. Untrusted.
+    /// Files where the agent's edits were kept, and why. Untrusted.
     pub kept: Vec<(String, String)>,
-    /// What there is to say of the decision that it follows, in words. Untrusted.
+    /// Remarks on the decision. Untrusted.
     pub said: Vec<String>,
 }
 
 impl Followed {
-    /// Adds what became of other files of the same tree.
     pub fn join(&mut self, other: Self) {
         self.moved.extend(other.moved);
         self.kept.extend(other.kept);
@@ -36,12 +34,10 @@ impl Followed {
     }
 }
 
-/// Does in `tree` what leads from the commit `from` to the commit `to`. Nothing is run, and no symlink is
-/// followed.
+/// Applies the change from commit `from` to `to`. Runs nothing and follows no symlink.
 ///
 /// # Errors
-/// `object_missing`, `session_tree_gone`. Of a file that cannot be written the reason is
-/// among what was kept.
+/// `object_missing`, `session_tree_gone`. A file that cannot be written is in `kept`.
 pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> Result<Followed> {
     let mut followed = Followed::default();
     if from == to {
@@ -65,7 +61,7 @@ pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> Res
         paths: &paths,
     };
     let step = Step { repository, worktree: &worktree, from: &from, to: &to };
-    // A file in the place of a directory comes after what was in it.
+    // Deletions come first: a file may replace a directory.
     let (gone, written): (Vec<_>, Vec<_>) =
         sides.ways()?.into_iter().partition(|way| !to.contains_key(&way.to));
     for way in gone.into_iter().chain(written) {
@@ -84,13 +80,13 @@ pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> Res
     Ok(followed)
 }
 
-/// Removes what a command that was stopped here has left beside `paths`: nobody will use it again.
+/// Removes temporary files of an interrupted command.
 fn sweep(tree: &Path, paths: &BTreeSet<&BString>) {
     let inside = |path: &[u8]| {
         let parts = path.split_str("/").filter(|part| !part.is_empty());
         parts.fold(open_last(tree), |directory, part| directory?.enter(part.as_bstr()))
     };
-    // A patch that is being applied in the tree has such files, too.
+    // A patch being applied has such files, too.
     if inside(b".git/aye/journal").is_ok_and(|journal| !journal.is_empty().unwrap_or(false)) {
         return;
     }
@@ -108,13 +104,11 @@ fn sweep(tree: &Path, paths: &BTreeSet<&BString>) {
 const MET: &str = "your edits are kept where they meet what was decided or done elsewhere";
 
 enum Outcome {
-    /// It is as it is to be.
     Same,
-    /// It was written or removed.
     Moved,
-    /// It was written, but for lines that the agent had edited, too.
+    /// Written, except lines that the agent had edited, too.
     Met,
-    /// It stays as it is.
+    /// The file stays unchanged.
     Kept(&'static str),
 }
 
@@ -134,7 +128,7 @@ impl Step<'_> {
         let is_submodule =
             |entry: Option<&(IndexMode, _)>| entry.is_some_and(|it| it.0 == IndexMode::COMMIT);
         if is_submodule(of_to) {
-            // The tree has none of its files.
+            // Submodules are empty in the tree.
             return Ok(Outcome::Same);
         }
         if is_submodule(of_from) {
@@ -165,7 +159,7 @@ impl Step<'_> {
         Ok(if matches!(outcome, Outcome::Same) { Outcome::Moved } else { outcome })
     }
 
-    /// What is to be at `place`, where what leads from `before` to `after` is done to `now`.
+    /// Applies the change from `before` to `after` to `now`.
     fn merged(
         &self,
         place: &RepoPath,
@@ -182,7 +176,7 @@ impl Step<'_> {
         Ok(match (&before, after, now) {
             (_, after, now) if after.as_ref() == now => (after, Outcome::Same),
             (before, after, now) if before.as_ref() == now => (after, Outcome::Moved),
-            // Nothing has changed but its name.
+            // Only the name changed.
             (before, after, Some(now)) if *before == after => (Some(now.clone()), Outcome::Same),
             (before, Some(after), Some(now)) => match lines(&after, now)? {
                 Some((bytes, met)) => {
@@ -203,7 +197,6 @@ impl Step<'_> {
     }
 }
 
-/// The mode that both sides agree on, or else that of the one that stays.
 fn mode(before: Option<&File>, other: &File, stays: &File) -> Mode {
     match before {
         Some(before) if before.mode == stays.mode => other.mode,

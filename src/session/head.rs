@@ -1,8 +1,8 @@
-//! The tree's own git after a decision: what it compares the files with follows, so that `git status` there shows
-//! what is not decided yet.
+//! Moves HEAD and index of a session's tree after a decision: `git status` there shows undecided
+//! work.
 //!
-//! Its git directory belongs to the agent: it is read and written as files, through no symlink, and no git runs
-//! there. Commits of the agent, and what it has staged, stay as they are.
+//! The git directory belongs to the agent: aye reads and writes it as files, through no symlink,
+//! and runs no git there. The agent's commits and staged changes stay.
 
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -15,11 +15,10 @@ use crate::beneath::{Access, Content, Dir, open_last};
 use crate::error::{Error, Result};
 use crate::repository::Repository;
 
-/// Largest index and list of refs that is read, in bytes.
+/// Bytes of the largest file read.
 pub(super) const MOST: u64 = 1 << 28;
 
-/// Lets HEAD and the index in `tree` follow from the commit `from` to the commit `to`. False where they stay:
-/// HEAD is another commit, git is at work there, or a file is not what git makes.
+/// False if HEAD is not `from`, git holds a lock, or a file is malformed; then both stay.
 pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> bool {
     if from == to {
         return true;
@@ -30,7 +29,7 @@ pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> boo
         return false;
     };
     let (index, lock) = (BStr::new("index"), BStr::new("index.lock"));
-    // As git does, so that neither meets the other half done.
+    // git's own lock: neither side sees a partial update.
     let Ok(mut file) = git.open(lock, Access::New) else { return false };
     let mut done = || -> Option<()> {
         let Ok(Content::File(bytes, _)) = git.read(index, MOST) else { return None };
@@ -46,16 +45,14 @@ pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> boo
     is_done
 }
 
-/// Where the commit of HEAD is written down.
 enum Head {
-    /// In HEAD itself.
     Detached,
-    /// In a file of its own: the directories below the git directory, and the name.
+    /// Directories below the git directory, and file name.
     Branch(Vec<BString>, BString),
 }
 
 impl Head {
-    /// `None` unless it is the commit `id`.
+    /// `None` unless the commit is `id`.
     fn read(git: &Dir, id: &str) -> Option<Self> {
         let text = line(git, "HEAD".into())?;
         let Some(name) = text.strip_prefix(b"ref: ") else {
@@ -96,7 +93,7 @@ pub(super) fn line(directory: &Dir, name: &BStr) -> Option<Vec<u8>> {
     }
 }
 
-/// The first of the refs that git has packed, as id in hex and name, of which `find` makes something.
+/// The first result of `find` for a packed ref (hex id, name).
 pub(super) fn packed<T>(git: &Dir, find: impl FnMut((&[u8], &[u8])) -> Option<T>) -> Option<T> {
     let Ok(Content::File(bytes, _)) = git.read("packed-refs".into(), MOST) else { return None };
     let mut lines = bytes.lines().filter_map(|line| line.split_once_str(" "));
@@ -114,7 +111,7 @@ fn replace(directory: &Dir, name: &BStr, id: &str) -> Option<()> {
     done.ok()
 }
 
-/// The index of those `bytes` with the files of `to` where it has those of `from`.
+/// Staged paths stay; other paths get their entry in `to`.
 fn moved(repository: &Repository, bytes: &[u8], from: &str, to: &str) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| Error::io("make a temporary index", &error);
     let scratch = tempfile::tempdir().map_err(failed)?;
@@ -141,7 +138,7 @@ fn moved(repository: &Repository, bytes: &[u8], from: &str, to: &str) -> Result<
             left_out.extend_from_slice(&[path, b"\0"].concat());
         }
     }
-    // A file in the place of a directory comes after what was in it.
+    // Deletions come first: a file may replace a directory.
     gone.extend_from_slice(&put);
     git()?.args(["update-index", "-z", "--index-info"]).stdin(gone).run()?;
     if !left_out.is_empty() {

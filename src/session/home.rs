@@ -1,4 +1,4 @@
-//! Where sessions are kept: records and locks in `.git/aye/sessions/`, trees in the state directory.
+//! Records and locks in `.git/aye/sessions/`, trees in the state directory.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,70 +16,63 @@ use crate::private::Directory;
 use crate::sha256;
 use crate::text::shell;
 
-/// Longest name of a session.
+/// Bytes of a name.
 const MOST: usize = 32;
 
-/// Bytes that a disk with room for a tree surely takes.
+/// Bytes of a test file.
 const ENOUGH: usize = 64 << 10;
 
-/// The sessions of one repository.
 #[derive(Debug)]
 pub struct Home {
     records: Directory,
     trees: PathBuf,
 }
 
-/// A session that this process has to itself until it drops this.
+/// Exclusive hold on a session until dropped.
 #[derive(Debug)]
 pub struct Held {
-    /// Its name.
     pub name: String,
     lock: File,
 }
 
 impl Held {
-    /// The lock, open across `exec`, for the command of the session to inherit: where this process is killed, the
-    /// session is live as long as the command, or anything that it has started, has the file open.
-    ///
-    /// # Errors
-    /// The system's refusal.
+    /// A lock for the session's command to inherit across `exec`. If aye is killed, the session
+    /// stays live while the command, or a descendant, has the file open.
     pub fn inheritable(&self) -> Result<File> {
-        // Other than what `try_clone` makes.
+        // `try_clone` would set close-on-exec.
         let file = rustix::io::dup(&self.lock).map(File::from).map_err(std::io::Error::from);
         file.map_err(|error| Error::io("share the lock of the session", &error))
     }
 }
 
 impl Drop for Held {
-    /// For all who inherited it: what this process does not wait for keeps no session.
+    /// For every inheritor: a process that aye does not wait for keeps no session.
     fn drop(&mut self) {
         let _ = self.lock.unlock();
     }
 }
 
-/// The record of a session, for this process alone until it drops this. Short: while it is read and
-/// written.
+/// Exclusive lock on a record, for a short read and write.
 #[derive(Debug)]
 pub struct Changing {
     name: String,
-    // Held, not read.
+    // Held for its lock.
     _lock: File,
 }
 
-/// What a session is doing.
+/// State of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Its command runs.
     Live,
-    /// Nobody has it; its tree is there.
+    /// No process has the session; its tree is there.
     Left,
     /// Its tree is gone.
     Gone,
 }
 
 impl State {
-    /// The word used in output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Live => "live",
@@ -90,28 +83,26 @@ impl State {
 }
 
 impl Changing {
-    /// The name of the session.
     pub fn name(&self) -> &str {
         &self.name
     }
 }
 
 impl Home {
-    /// The sessions of the repository whose common git directory is `common_dir`, with trees in the user's
-    /// `state` directory. `None` if there never was one.
+    /// `None` if the repository never had a session.
     ///
     /// # Errors
-    /// `private_dir_unsafe`, and the system's refusal.
+    /// `private_dir_unsafe`; the system's.
     pub fn open(common_dir: &Path, state: &Path) -> Result<Option<Self>> {
         let Some(private) = Directory::open(&common_dir.join("aye"))? else { return Ok(None) };
         let Some(records) = private.inside("sessions")? else { return Ok(None) };
         Ok(Some(Self { records, trees: trees(common_dir, state) }))
     }
 
-    /// As [`Home::open`], made if need be.
+    /// Creates missing directories.
     ///
     /// # Errors
-    /// As [`Home::open`]; `no_state_directory` where the trees cannot lie there.
+    /// `no_state_directory` if trees cannot be stored; [`Home::open`]'s.
     pub fn make(common_dir: &Path, state: &Path) -> Result<Self> {
         let records = Directory::make(&common_dir.join("aye"))?.make_inside("sessions")?;
         let trees = trees(common_dir, state);
@@ -119,10 +110,10 @@ impl Home {
         Ok(Self { records, trees })
     }
 
-    /// Whether files can be written where records and trees lie: git says that it failed, and not why.
+    /// Tests writing: git reports failure without the cause.
     ///
     /// # Errors
-    /// `disk_full`, `no_state_directory` and other refusals of the system.
+    /// `disk_full`, `no_state_directory`; the system's.
     pub fn check_writable(&self) -> Result<()> {
         let write = |directory: &Path| {
             let mut file = tempfile::tempfile_in(directory)?;
@@ -135,20 +126,19 @@ impl Home {
         })
     }
 
-    /// Where the tree of session `name` lies.
     pub fn tree(&self, name: &str) -> PathBuf {
         self.trees.join(name)
     }
 
-    /// The user's state directory that `tree` lies in, if it is the tree of a session of the repository whose
-    /// common git directory is `common_dir`: some clients start a tool server without `XDG_STATE_HOME`.
+    /// The state directory around `tree`, if this repository's: some clients start a tool server
+    /// without `XDG_STATE_HOME`.
     pub fn state_around(common_dir: &Path, tree: &Path) -> Option<PathBuf> {
         let below = trees(common_dir, Path::new("")).components().count() + 1;
         let state = tree.ancestors().nth(below)?;
         tree.starts_with(trees(common_dir, state)).then(|| state.to_owned())
     }
 
-    /// The session whose tree `directory` is in, if it is in one.
+    /// The session whose tree contains `directory`.
     pub fn around(&self, directory: &Path) -> Option<String> {
         let directory = std::fs::canonicalize(directory).ok()?;
         let trees = std::fs::canonicalize(&self.trees).ok()?;
@@ -157,7 +147,6 @@ impl Home {
         self.record(&name).ok().map(|_| name)
     }
 
-    /// Names of all sessions, in order.
     pub fn names(&self) -> Vec<String> {
         let found = self.records.dir().names().unwrap_or_default();
         let name = |file: &bstr::BString| {
@@ -169,8 +158,6 @@ impl Home {
         names
     }
 
-    /// The record of session `name`.
-    ///
     /// # Errors
     /// `session_not_found`, `session_record_invalid`.
     pub fn record(&self, name: &str) -> Result<Record> {
@@ -182,10 +169,10 @@ impl Home {
         Record::read(name, &bytes)
     }
 
-    /// Takes the record of session `name`, after whoever has it.
+    /// Waits for other processes.
     ///
     /// # Errors
-    /// `session_not_found` for what is no name; the system's refusal.
+    /// `session_not_found` for an invalid name; the system's.
     pub fn change(&self, name: &str) -> Result<Changing> {
         if !is_name(name) {
             return Err(not_found(name));
@@ -198,22 +185,16 @@ impl Home {
         Ok(Changing { name: name.to_owned(), _lock: lock })
     }
 
-    /// Writes a record.
-    ///
-    /// # Errors
-    /// The system's refusal.
     pub fn write(&self, changing: &Changing, record: &Record) -> Result<()> {
         crate::failpoint!("session.record", io)
             .map_err(|error| Error::io("write the record of a session", &error))?;
         self.records.replace(&format!("{}.json", changing.name), &record.to_bytes()?, true)
     }
 
-    /// Whether session `name` is there, with its tree and a record that can be read.
     pub fn has(&self, name: &str) -> bool {
         self.state(name) != State::Gone && self.record(name).is_ok()
     }
 
-    /// What session `name` is doing.
     pub fn state(&self, name: &str) -> State {
         if self.tree(name).symlink_metadata().is_err() {
             return State::Gone;
@@ -225,10 +206,8 @@ impl Home {
         }
     }
 
-    /// Takes session `name` for this process.
-    ///
     /// # Errors
-    /// `invalid_argument` for what is no name, `session_live` if another process has it.
+    /// `invalid_argument`; `session_live` if another process has the session.
     pub fn hold(&self, name: &str) -> Result<Held> {
         if !is_name(name) {
             return Err(Error::new(
@@ -253,16 +232,12 @@ impl Home {
         Ok(Held { name: name.to_owned(), lock })
     }
 
-    /// A new session with a name of its own.
-    ///
-    /// # Errors
-    /// The system's refusal.
     pub fn hold_new(&self) -> Result<Held> {
         loop {
             let random = crate::beneath::random();
             let letter =
                 |at: u32| b"bcdfghjkmnpqrstvwxz23456789"[(random >> (6 * at)) as usize % 27];
-            // A letter first, as in every name.
+            // Names begin with a letter.
             let first = b"bcdfghjkmnpqrstvwxz"[(random >> 50) as usize % 19];
             let name: String =
                 [first].into_iter().chain((0..4).map(letter)).map(char::from).collect();
@@ -274,12 +249,11 @@ impl Home {
         }
     }
 
-    /// Lets the tree of a session be made that is held: from now on what lies there is this clone's, and
-    /// [`Home::clear`] may remove it, also after a crash.
+    /// Marks the tree as being created: [`Home::clear`] may now remove it, also after a crash.
     ///
     /// # Errors
-    /// `session_tree_exists` where something lies there that no session of this clone has begun: another
-    /// clone may have been in its place, and what an agent left there may be proposed nowhere.
+    /// `session_tree_exists` if the tree exists without this clone's mark. Another clone may have
+    /// been at this path, and its agent's work there may be in no proposal.
     pub fn begin(&self, held: &Held) -> Result<()> {
         let (tree, making) = (self.tree(&held.name), making_name(&held.name));
         if tree.symlink_metadata().is_ok() {
@@ -291,16 +265,15 @@ impl Home {
         self.records.replace(&making, b"", false)
     }
 
-    /// The tree and its record are there.
+    /// Removes the mark: tree and record exist.
     pub fn begun(&self, held: &Held) {
         self.records.remove(&making_name(&held.name));
     }
 
-    /// Removes the tree, the record and the lock of a session, whatever lies in its tree. Symlinks are
-    /// not followed.
+    /// Removes a session whatever its tree holds, through no symlink.
     ///
     /// # Errors
-    /// `io_error` if something of the tree is left.
+    /// `io_error` if part of the tree remains.
     pub fn remove(&self, held: Held) -> Result<()> {
         self.clear(&held);
         let places = [self.tree(&held.name), self.trees.join(removing_name(&held.name))];
@@ -313,12 +286,12 @@ impl Home {
         }
     }
 
-    /// As [`Home::remove`], as far as that is possible. The record stays where something of the tree does.
+    /// Like [`Home::remove`]; the record stays while part of the tree does.
     ///
-    /// The tree is put aside in one step before anything of it is removed: what is left where this is
-    /// interrupted is never mistaken for what the agent made of it, and [`Home::finish`] removes it.
+    /// One rename moves the tree aside before anything in it is removed. A crash therefore never
+    /// leaves a partial tree that looks like the agent's work; [`Home::finish`] removes the rest.
     pub fn clear(&self, held: &Held) {
-        // After whoever reads the tree.
+        // Waits for readers of the tree.
         let _changing = self.change(&held.name);
         let name = BStr::new(held.name.as_str());
         if let Ok(home) = open_last(&self.trees) {
@@ -338,7 +311,7 @@ impl Home {
         self.records.remove(&lock_name(&held.name));
     }
 
-    /// Finishes removals that were interrupted, of sessions that no other process has: their names.
+    /// Finishes interrupted removals; returns the sessions' names.
     pub fn finish(&self) -> Vec<String> {
         let Ok(home) = open_last(&self.trees) else { return Vec::new() };
         let name = |entry: bstr::BString| {
@@ -348,7 +321,7 @@ impl Home {
         let names = home.names().unwrap_or_default().into_iter().filter_map(name);
         let finish = |name: &String| {
             let Ok(held) = self.hold(name) else { return false };
-            // A tree that was made since is another one.
+            // A tree created since then is another session's.
             if home.stat(BStr::new(name.as_str())).is_ok() {
                 sweep(&home, name);
                 return false;
@@ -360,7 +333,6 @@ impl Home {
     }
 }
 
-/// Moves the tree of session `name` in `home` to where trees are removed.
 fn put_aside(home: &Dir, name: &str) -> std::io::Result<()> {
     let aside = removing_name(name);
     let (name, aside) = (BStr::new(name), BStr::new(aside.as_str()));
@@ -374,17 +346,17 @@ fn put_aside(home: &Dir, name: &str) -> std::io::Result<()> {
     shift(home, name, &place, BStr::new(new.as_str()))
 }
 
-/// Moves a file or directory of an agent to a new name on the same file system.
+/// Stays within the file system.
 pub(super) fn shift(from: &Dir, name: &BStr, to: &Dir, new: &BStr) -> std::io::Result<()> {
     let rename = || from.rename_new(name, to, new);
     rename().or_else(|error| match error.kind() {
-        // The entry `..` of a directory changes, and its agent may have made it read-only.
+        // The rename changes `..`, and the agent may have made the directory read-only.
         std::io::ErrorKind::PermissionDenied => from.unlock(name).and_then(|()| rename()),
         _ => Err(error),
     })
 }
 
-/// Removes what was put aside of session `name`. False where something of it is left.
+/// False if something remains.
 fn sweep(home: &Dir, name: &str) -> bool {
     let aside = removing_name(name);
     let aside = BStr::new(aside.as_str());
@@ -397,7 +369,6 @@ fn sweep(home: &Dir, name: &str) -> bool {
     home.stat(aside).is_err()
 }
 
-/// The system does not let trees lie at `trees`.
 fn no_place(trees: &Path, error: &std::io::Error) -> Error {
     let failed = Error::io(format_args!("write to the directory {}", trees.display()), error);
     if failed.is(&common::DISK_FULL) {
@@ -419,14 +390,13 @@ fn exists(name: &str, tree: &Path) -> Error {
     Error::new(&codes::SESSION_TREE_EXISTS, message).hint(hint)
 }
 
-/// There is no session of that name.
 pub fn not_found(name: &str) -> Error {
     let shown: String = name.chars().take(60).collect();
     Error::new(&codes::SESSION_NOT_FOUND, format!("there is no session '{shown}'"))
         .hint("`aye session list` names them")
 }
 
-/// Directory of the trees of one repository: its name for people, and a hash of where it is.
+/// A name for people, and a hash of the path.
 fn trees(common_dir: &Path, state: &Path) -> PathBuf {
     let place = std::fs::canonicalize(common_dir).unwrap_or_else(|_| common_dir.to_owned());
     let top = if place.file_name().is_some_and(|name| name == ".git") {
@@ -445,12 +415,11 @@ fn trees(common_dir: &Path, state: &Path) -> PathBuf {
     all_trees(state).join(format!("{name}-{}", &hash[..8]))
 }
 
-/// Directory of the trees of all repositories, in the user's `state` directory.
 pub fn all_trees(state: &Path) -> PathBuf {
     state.join("aye").join("trees")
 }
 
-/// Whether `directory` is where trees of sessions may lie, by its name alone.
+/// Judges by the path alone.
 pub fn is_among_trees(directory: &Path) -> bool {
     let names: Vec<_> = directory.components().map(|part| part.as_os_str()).collect();
     names.windows(2).any(|pair| pair[0] == "aye" && pair[1] == "trees")
@@ -460,7 +429,7 @@ fn making_name(name: &str) -> String {
     format!("{name}.making")
 }
 
-/// End of the names of directories with trees that are being removed. No session's name has a dot.
+/// Session names contain no dot.
 const REMOVING: &str = ".removing";
 
 fn removing_name(name: &str) -> String {

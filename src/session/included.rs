@@ -1,5 +1,4 @@
-//! Copies of ignored files that a tree gets from the checkout (`.worktreeinclude`), and which of them the agent has
-//! edited since.
+//! Copies of ignored files for a tree (`.worktreeinclude`), and the agent's edits to them.
 
 use std::collections::HashSet;
 use std::fs::Metadata;
@@ -16,18 +15,15 @@ use crate::error::{Error, Result};
 use crate::repository::Repository;
 use crate::worktree::{Reader, Worktree};
 
-/// In the tree's own git directory, below `info`: each copy as it was made, its size, its time of modification and
-/// its path, a NUL behind it. The agent can write there, and keep files of its own alone from being named.
+/// Size, modification time and path of each copy, NUL-terminated, in the tree's `.git/info`. An
+/// agent that writes there can only hide its own files.
 const LIST: &str = "aye-included";
 
-/// Largest list that is read, in bytes.
+/// Bytes.
 const MOST: u64 = 16 << 20;
 
-/// Copies the ignored files that `.worktreeinclude` names (a file with the patterns of `.gitignore`) from
-/// the checkout: settings and keys that tests need. They stay ignored.
-///
-/// # Errors
-/// Those of git and of the file system.
+/// Copies ignored files named in `.gitignore` syntax: settings and keys that tests need. The copies
+/// stay ignored.
 pub(super) fn copy(repository: &Repository, tree: &Path) -> Result<()> {
     let Some(top) = repository.work_dir() else { return Ok(()) };
     if !top.join(".worktreeinclude").is_file() {
@@ -58,7 +54,6 @@ pub(super) fn copy(repository: &Repository, tree: &Path) -> Result<()> {
         .map_err(|error| Error::io("list what is copied into the session's tree", &error))
 }
 
-/// The list of the copies in `tree`.
 fn list(tree: &Path) -> Vec<u8> {
     let read = || {
         let info = open_last(tree).ok()?.enter(".git".into()).ok()?.enter("info".into()).ok()?;
@@ -70,7 +65,7 @@ fn list(tree: &Path) -> Vec<u8> {
     read().unwrap_or_default()
 }
 
-/// Each line of `list`: the path, and the copy as it was made.
+/// Path and original stamp.
 fn lines(list: &[u8]) -> impl Iterator<Item = (RepoPath, &[u8])> {
     list.split(|byte| *byte == 0).filter_map(|line| {
         let at = line.find_iter(b" ").nth(1)?;
@@ -79,12 +74,11 @@ fn lines(list: &[u8]) -> impl Iterator<Item = (RepoPath, &[u8])> {
     })
 }
 
-/// The copies that `tree` was given.
 pub(super) fn paths(tree: &Path) -> Vec<BString> {
     lines(&list(tree)).map(|(path, _)| path.as_bstr().to_owned()).collect()
 }
 
-/// The copies in `tree`, which `reader` reads, that are not as they were made and not as in the checkout.
+/// Copies that differ from their original stamp and from the checkout.
 pub(super) fn edited(repository: &Repository, tree: &Path, reader: &Reader<'_>) -> Vec<BString> {
     let checkout = repository.worktree().ok();
     let checkout = checkout.as_ref().map(Worktree::reader);
@@ -104,7 +98,7 @@ pub(super) fn edited(repository: &Repository, tree: &Path, reader: &Reader<'_>) 
     edited.map(|(path, _)| path.as_bstr().to_owned()).collect()
 }
 
-/// What changes with a file: its size, and when it was modified, in nanoseconds.
+/// Size, and modification time in nanoseconds.
 fn stamp(facts: &Metadata) -> String {
     let modified = facts.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     format!("{} {}", facts.len(), modified.unwrap_or_default().as_nanos())

@@ -1,5 +1,5 @@
-//! Ignored directories that a tree gets from the checkout (`aye.session.link`), and what in them leads back
-//! into it: whoever runs the tests of the tree would run the checkout's code without a word.
+//! Ignored directories copied into a tree (`aye.session.link`). References in them back to the
+//! checkout would silently run the checkout's code.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -9,14 +9,10 @@ use super::tree::git;
 use crate::error::{Error, Result};
 use crate::repository::Repository;
 
-/// Largest file that is searched for the checkout's path, in bytes.
+/// Bytes of the largest file searched.
 const MOST: u64 = 64 << 10;
 
-/// Copies the directories that `aye.session.link` names, where git ignores them; as clones that share their
-/// blocks where the file system has those. What leads back into the checkout, and why, in words.
-///
-/// # Errors
-/// Those of git and of the file system.
+/// Copies share blocks if the file system can. Returns references back to the checkout.
 pub fn link(repository: &Repository, tree: &Path) -> Result<Vec<(String, String)>> {
     let Some(top) = repository.work_dir() else { return Ok(Vec::new()) };
     let top = std::fs::canonicalize(&top).unwrap_or(top);
@@ -44,8 +40,7 @@ pub fn link(repository: &Repository, tree: &Path) -> Result<Vec<(String, String)
     Ok(back)
 }
 
-/// Has git ignore the directory `name` in a tree that nobody has worked in yet: the rule by which the
-/// checkout ignores it need not be in the tree.
+/// The checkout's ignore rule need not be in the tree.
 fn ignore(tree: &Path, name: &str) -> std::io::Result<()> {
     let mut rule = String::from("/");
     for c in name.trim_end_matches('/').chars() {
@@ -63,11 +58,7 @@ fn ignore(tree: &Path, name: &str) -> std::io::Result<()> {
     std::fs::write(path, rules)
 }
 
-/// The directories that [`link`] copies: nothing in them is ever the tree's own, also where the file that
-/// has git ignore them is not in the tree.
-///
-/// # Errors
-/// `invalid_config`; those of git.
+/// Copied directories. Their content never counts as the tree's own, even without the ignore rule.
 pub(super) fn linked(repository: &Repository) -> Result<Vec<String>> {
     let mut linked = Vec::new();
     for name in wanted(repository)? {
@@ -78,7 +69,6 @@ pub(super) fn linked(repository: &Repository) -> Result<Vec<String>> {
     Ok(linked)
 }
 
-/// What `aye.session.link` names that may lie in a checkout.
 fn wanted(repository: &Repository) -> Result<Vec<&String>> {
     let is_plain = |name: &&String| {
         let mut parts = Path::new(name).components();
@@ -88,7 +78,7 @@ fn wanted(repository: &Repository) -> Result<Vec<&String>> {
 }
 
 fn is_ignored(repository: &Repository, name: &str) -> Result<bool> {
-    // With the slash: a pattern may be for directories alone.
+    // With the slash: a pattern may match only directories.
     let slashed = format!("{}/", name.trim_end_matches('/'));
     let asked = git(repository)?.args(["check-ignore", "--quiet", "--", &slashed]).answer()?;
     Ok(asked.ok())
@@ -119,13 +109,13 @@ impl Copy<'_> {
                 self.symlink(&path, &std::fs::read_link(&from)?, &to)?;
             }
         }
-        // What was made in it has changed it.
+        // Adding entries changed the directory's time.
         times::keep(&to, &facts)
     }
 
     fn symlink(&mut self, path: &Path, target: &Path, to: &Path) -> std::io::Result<()> {
         std::os::unix::fs::symlink(target, to)?;
-        // A relative one leads to the same place of the tree, unless it leaves it.
+        // A relative link that stays in the tree is harmless.
         let end = plain(&self.tree.join(path.parent().unwrap_or(path)).join(target));
         let end = std::fs::canonicalize(&end).unwrap_or(end);
         if end.starts_with(self.top) {
@@ -134,7 +124,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// What Python installs of a project that is worked on: paths as text.
+    /// Searches path files of Python's editable installs.
     fn text(&mut self, path: &Path, from: &Path) -> std::io::Result<()> {
         let is_list = path.extension().is_some_and(|end| end == "pth" || end == "egg-link")
             || path.file_name() == Some(OsStr::new("direct_url.json"));
@@ -153,7 +143,7 @@ impl Copy<'_> {
     }
 }
 
-/// `path` without steps back, as text alone.
+/// Resolves `..` without the file system.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

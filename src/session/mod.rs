@@ -1,13 +1,12 @@
-//! Sessions: a work tree of its own for an agent, outside the checkout.
+//! Sessions: an agent's own work tree outside the checkout.
 //!
-//! The tree is a clone that shares the objects of the repository, so that all of git works in it; it lies
-//! in the user's state directory, where no test runner or `git clean` of the checkout finds it. Beside it
-//! there is a record in `.git/aye/sessions/`, which says what the tree was made of, and a lock file that is
-//! held as long as the run lives.
+//! The tree is a clone that shares the repository's objects, so all of git works in it. It lies in
+//! the user's state directory, where no test runner or `git clean` of the checkout finds it. A
+//! record in `.git/aye/sessions/` holds the tree's origin; a lock file is held while the run lives.
 //!
-//! **A tree belongs to the agent.** No command of aye ever runs git with the tree's own git directory or
-//! configuration once the agent has been in it: its files are read by [`read`], through the repository's
-//! own. Where the tree is follows from the name of the session, and from nothing that is written down.
+//! **A tree belongs to the agent.** Once the agent has run in it, no command of aye runs git with
+//! the tree's own git directory or configuration. Its files are read through the repository's
+//! ([`read`]). The path of a tree follows only from the session's name, never from stored data.
 
 pub mod beside;
 pub mod follow;
@@ -26,7 +25,6 @@ pub mod tree;
 pub use home::Home;
 pub use record::Record;
 
-/// Error codes of sessions.
 pub mod codes {
     crate::codes! {
         SESSION_NOT_FOUND = "session_not_found", NotFound, "there is no session of that name";

@@ -1,5 +1,5 @@
-//! What an agent has left in the tree of a session. Everything there is hostile: nothing is run, no
-//! symlink is followed, and only regular files become changes.
+//! Reads an agent's tree as hostile input: runs nothing, follows no symlink, and only regular files
+//! become changes.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -20,27 +20,26 @@ use crate::repository::{Repository, leaves_out, untouched};
 use crate::text::shell;
 use crate::worktree::{Reader, Worktree, codes as worktree_codes, is_temporary, why};
 
-/// What is in a tree and not in its base.
 #[derive(Debug, Default)]
 pub struct Left {
-    /// The changes, in path order.
+    /// In path order.
     pub changes: Vec<FileChange>,
-    /// What is not proposed: the path, and why, in words. Untrusted.
+    /// Paths not proposed, and why. Untrusted.
     pub passed_over: Vec<(String, String)>,
-    /// What git ignores.
+    /// Ignored by git.
     pub strays: Strays,
 }
 
-/// Deepest directory that is looked into.
+/// Limit of directory depth.
 const DEEP: usize = 128;
 
-/// Reads `tree` against the commit `base` of `repository`, by its own rules: ignored files that its index does not
-/// have are left out, ends of lines are those that git would store. What differs in a submodule that the tree of
-/// session `name` has is among what is not proposed, and so is an edited copy of an ignored file.
+/// Compares `tree` with commit `base` by the repository's rules, with line ends as git stores them.
+/// Ignored files missing from the tree's index are excluded. With a `name`, differences in
+/// submodules and edited copies of ignored files are in `passed_over`.
 ///
 /// # Errors
-/// `session_tree_gone`; `object_missing` without the base, `special_file` where a pipe stands for a file of
-/// rules; those of the file system.
+/// `session_tree_gone`; `object_missing` for the base; `special_file` if a pipe replaces a file of
+/// rules.
 pub fn left(repository: &Repository, tree: &Path, name: Option<&str>, base: &str) -> Result<Left> {
     let inside = at(repository, tree)?;
     let repo = inside.repo();
@@ -77,8 +76,6 @@ pub fn left(repository: &Repository, tree: &Path, name: Option<&str>, base: &str
     Ok(left)
 }
 
-/// `repository` with its work tree at `tree`, the tree of a session.
-///
 /// # Errors
 /// `session_tree_gone`.
 pub(super) fn at(repository: &Repository, tree: &Path) -> Result<Repository> {
@@ -108,7 +105,7 @@ pub(super) fn at(repository: &Repository, tree: &Path) -> Result<Repository> {
     }
 }
 
-/// A tree of the same name that was made for a checkout at another path.
+/// A tree for a checkout at another path.
 fn elsewhere(tree: &Path) -> Option<PathBuf> {
     let (name, own) = (tree.file_name()?, tree.parent()?);
     let checkouts = std::fs::read_dir(own.parent()?).ok()?.flatten();
@@ -117,18 +114,17 @@ fn elsewhere(tree: &Path) -> Option<PathBuf> {
         .map(|checkout| checkout.path().join(name))
         .filter(|tree| tree.is_dir())
         .collect();
-    // Of several nobody knows which.
+    // Several candidates are ambiguous.
     found.pop().filter(|_| found.is_empty())
 }
 
-/// Largest index that is read.
 const MAX_INDEX: u64 = 512 << 20;
 
 fn is_file(path: &Path) -> Option<std::fs::Metadata> {
     path.symlink_metadata().ok().filter(std::fs::Metadata::is_file)
 }
 
-/// Files of a commit, by path.
+/// Files of a commit.
 pub(super) type Entries = BTreeMap<BString, (IndexMode, gix::ObjectId)>;
 
 pub(super) fn entries(index: &gix::index::State) -> Entries {
@@ -136,8 +132,6 @@ pub(super) fn entries(index: &gix::index::State) -> Entries {
     index.entries().iter().map(entry).collect()
 }
 
-/// The files of `commit`, a base of a session.
-///
 /// # Errors
 /// `object_missing`.
 pub(super) fn index(repository: &Repository, commit: &str) -> Result<gix::index::State> {
@@ -156,7 +150,7 @@ fn missing(error: &dyn std::fmt::Display) -> Error {
     .hint("`aye doctor` looks for what is missing; the files of the session are still there")
 }
 
-/// The files of the base that lie in the tree byte for byte: most, and nothing else is asked of them.
+/// Base files with equal bytes: most, and they need no further look.
 fn same<'a>(worktree: &Worktree, known: &'a Entries) -> Result<HashSet<&'a BString>> {
     let file = |(path, (mode, id)): (&'a BString, &(IndexMode, gix::ObjectId))| {
         let mode = match *mode {
@@ -174,18 +168,18 @@ fn same<'a>(worktree: &Worktree, known: &'a Entries) -> Result<HashSet<&'a BStri
 struct Walk<'a> {
     repository: &'a Repository,
     known: &'a Entries,
-    /// Those of them that nobody has touched.
+    /// Untouched ones.
     same: HashSet<&'a BString>,
     excludes: gix::AttributeStack<'a>,
-    /// Directories that were copied from the checkout beside what is committed.
+    /// Copied from the checkout.
     linked: Vec<BString>,
     reader: Reader<'a>,
     tree: &'a Path,
     name: Option<&'a str>,
-    /// The index of the tree itself, once it is asked for.
+    /// Read on demand.
     own_index: OnceCell<Option<gix::index::File>>,
     left: Left,
-    /// Paths of the base that are there, or that are passed over.
+    /// Base paths that exist or are passed over.
     seen: HashSet<BString>,
 }
 
@@ -194,7 +188,7 @@ impl Walk<'_> {
         let failed = |error| Error::io(format_args!("read the directory {prefix:?}"), &error);
         let mut entries = directory.kinds().map_err(failed)?;
         entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        // Whoever reads rules opens them, and a pipe never answers.
+        // Readers of these files would block on a pipe.
         for (name, kind) in &entries {
             let is_rules =
                 [".gitignore", ".gitattributes", ".gitmodules"].iter().any(|f| name == f);
@@ -213,7 +207,7 @@ impl Walk<'_> {
                 continue;
             }
             let path = BString::from([prefix.as_bytes(), name.as_bytes()].concat());
-            // Left by a command that was stopped while the tree followed a decision.
+            // Left by an interrupted command.
             let is_known = || self.known.contains_key(&path);
             if kind == FileKind::File && is_temporary(&name) && !is_known() {
                 continue;
@@ -265,7 +259,7 @@ impl Walk<'_> {
         self.directory(&directory, prefix.as_bstr(), depth + 1)
     }
 
-    /// A submodule is its own repository's matter: whatever the agent has made of it is named.
+    /// A proposal cannot hold changes in a submodule.
     fn submodule(&mut self, above: &Dir, name: &BString, path: &BString) {
         if self.name.is_none() {
             let head = self.head_of_submodule(path);
@@ -274,14 +268,13 @@ impl Walk<'_> {
             }
             return;
         }
-        // The tree of a session was given none.
+        // A session's tree has empty submodules.
         let names = above.enter(name.as_bstr()).and_then(|directory| directory.names());
         if names.is_ok_and(|names| !names.is_empty()) {
             self.pass_over(path, "is a submodule, of which a session proposes nothing");
         }
     }
 
-    /// The commit that the checkout has of the submodule at `path`, where it has it.
     fn head_of_submodule(&self, path: &BString) -> Option<gix::ObjectId> {
         let place = self.repository.work_dir()?.join(path.to_path().ok()?);
         let found = Repository::discover(&place).ok()?;
@@ -361,7 +354,6 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The files of the base that are gone.
     fn deletions(&mut self) -> Result<()> {
         for (path, (mode, id)) in self.known {
             if self.same.contains(path) || self.seen.contains(path) {
@@ -394,7 +386,6 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The copies of ignored files (`.worktreeinclude`) that the agent has edited and git does not have.
     fn copies(&mut self) {
         for path in included::edited(self.repository, self.tree, &self.reader) {
             if !self.known.contains_key(&path) && !self.seen.contains(&path) {
@@ -405,29 +396,27 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether `path` was never in the tree: by the rules that it was made with, which the checkout need
-    /// not have kept to, or by those that the checkout has now.
+    /// Sparse rules of the tree's creation may differ from the checkout's present ones: check both.
     fn is_left_out(&self, path: &str) -> bool {
         let is_sparse = || is_file(&self.tree.join(".git/info/sparse-checkout")).is_some();
         self.repository.is_left_out(path)
             || is_sparse() && self.own_index().is_some_and(|index| leaves_out(index, path))
     }
 
-    /// Whether a filter program or an encoding stands between the file and what git stores of it.
+    /// True if a filter or an encoding stands between file and blob.
     fn is_foreign(&self, path: &RepoPath) -> bool {
         self.repository.foreign([path]).is_ok_and(|found| found.iter().any(Option::is_some))
     }
 
-    /// Whether the file is as git has written it, by what git goes by, to the nanosecond: the first edit may come
-    /// in the second in which the tree was made. Asked where its bytes say nothing, as a filter or an encoding of
-    /// its own may have made them.
+    /// True by git's stat data, to the nanosecond: an edit may follow within a second of the
+    /// checkout. Used if a filter or encoding makes the bytes inconclusive.
     fn is_untouched(&self, path: &BString, id: gix::ObjectId) -> bool {
         let is_it = || {
             let index = self.own_index()?;
             let entry = index.entry_by_path(GixStr::new(path.as_slice()))?;
             let path = self.tree.join(path.to_path().ok()?);
             let facts = gix::index::fs::Metadata::from_path_no_follow(&path).ok()?;
-            // A git that was built without them has none.
+            // git built without nanoseconds stores zero.
             let use_nsec = entry.stat.mtime.nsecs != 0;
             let options = gix::index::entry::stat::Options { use_nsec, ..Default::default() };
             Some(entry.id == id && untouched::is_untouched(index, entry, &facts, options))
@@ -435,7 +424,7 @@ impl Walk<'_> {
         is_it().unwrap_or(false)
     }
 
-    /// What an agent has made of it can only keep files of its own from being proposed, or add some.
+    /// An agent that edits its index can only hide its own files or add some.
     fn own_index(&self) -> Option<&gix::index::File> {
         let read = || {
             let path = self.tree.join(".git/index");
@@ -446,21 +435,19 @@ impl Walk<'_> {
         self.own_index.get_or_init(read).as_ref()
     }
 
-    /// The file of the base that is the blob `id`.
     fn stored(&self, mode: &str, id: &gix::ObjectId) -> Result<File> {
         let entry = Entry::new(id.to_string(), mode);
         Ok(File { bytes: self.repository.blob(&entry.id)?, mode: entry.file_mode() })
     }
 
-    /// Takes what the base has below `prefix` for unchanged.
     fn keep_below(&mut self, prefix: &BString) {
         let below = self.known.range(prefix.clone()..);
         let below = below.take_while(|(path, _)| path.starts_with(prefix));
         self.seen.extend(below.map(|(path, _)| path.clone()));
     }
 
-    /// Whether git ignores `path`, which the base does not have: by the rules, and because the index of the tree
-    /// does not have it either. What it has in a copy of one of the checkout's directories is named.
+    /// Files that the tree's index has are not ignored. In linked directories these are passed over
+    /// by name.
     fn is_ignored(&mut self, path: &BString, is_directory: bool) -> Result<bool> {
         let is_linked = self.is_linked(path);
         if !is_linked && !self.is_excluded(path, is_directory)? {
@@ -481,7 +468,6 @@ impl Walk<'_> {
         self.linked.iter().any(is_in)
     }
 
-    /// Whether the index of the tree has the file `path`, or something in the directory.
     fn is_tracked(&self, path: &BString, is_directory: bool) -> bool {
         let Some(index) = self.own_index() else { return false };
         if is_directory {
@@ -489,7 +475,7 @@ impl Walk<'_> {
             if index.prefixed_entries_range(GixStr::new(&prefix)).is_some() {
                 return true;
             }
-            // Or a repository of its own.
+            // The directory may itself be a submodule entry.
         }
         index.entry_range(GixStr::new(path.as_slice())).is_some()
     }
@@ -511,7 +497,7 @@ impl Walk<'_> {
     }
 }
 
-/// The mode of a regular file, in git's spelling.
+/// `None` unless a regular file.
 pub(super) fn mode_of(mode: IndexMode) -> Option<&'static str> {
     match mode {
         IndexMode::FILE => Some("100644"),

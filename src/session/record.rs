@@ -1,4 +1,4 @@
-//! What is known of a session beside its files.
+//! The record of a session: origin of its tree, proposals, and reports to the agent.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -9,79 +9,72 @@ use crate::error::{Error, Result};
 use crate::proposal::AgentRun;
 use crate::proposal::statement::Target;
 
-/// The format of records.
 pub const FORMAT: &str = "aye/session-record@1";
 
-/// The record of a session. It lies where an agent may write, so nothing in it decides what is read or
-/// removed; commits are looked up before they are used.
+/// Agents may be able to write a record: it never decides which files are read or removed, and
+/// commits are looked up before use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// [`FORMAT`].
     pub format: String,
-    /// Name of the agent.
     pub agent: String,
-    /// The command's first word, or empty.
+    /// First word, or empty.
     pub command: String,
-    /// When it began, in RFC 3339.
+    /// RFC 3339.
     pub started_at: String,
-    /// The commit that the tree is compared with.
+    /// Commit that the tree is compared with.
     pub base: String,
-    /// HEAD of the checkout when it was started, or followed the checkout last.
+    /// HEAD of the checkout when the tree last followed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
-    /// What was proposed last: the whole id of the proposal.
+    /// Full id of the last proposal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
-    /// A commit with the files as they were proposed last: the base once that is decided.
+    /// Commit with the last proposed files: the base after their decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submitted: Option<String>,
-    /// What is being proposed, until the record says what became of it.
+    /// Until the record has its outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposing: Option<Proposing>,
-    /// The revision by somebody else that was met last while it was pending, and followed where it was made here:
-    /// its event.
+    /// Event of the last foreign revision met while pending; the tree followed it if made here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
-    /// What its harness says of the agent's run.
+    /// Reported by the harness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<AgentRun>,
-    /// When that was decided which the agent was told of last.
+    /// Time of the last decision reported to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<String>,
-    /// What the agent has not been told yet, oldest first.
+    /// Decisions not yet reported, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untold: Vec<Untold>,
 }
 
-/// What a command was about to propose. Where it was stopped, the threads say whether it has.
+/// After a crash, the threads show if the proposal exists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proposing {
-    /// A commit with the files.
+    /// Commit with the files.
     pub files: String,
-    /// When, in RFC 3339: what is older is another proposal of the same files.
+    /// Older proposals of the same files are different ones.
     pub at: DateTime<Utc>,
 }
 
-/// A decision that the tree has followed.
+/// A decision that the tree followed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Untold {
-    /// The proposal; `None` where the agent knows of the decision, or there was none.
+    /// `None` if the agent knows the decision, or there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
-    /// The proposal that was made of what its decision left out.
+    /// Proposal of the undecided files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest: Option<String>,
-    /// Files in which the agent's edits were kept, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<(String, String)>,
 }
 
 impl Record {
-    /// Reads a record.
-    ///
     /// # Errors
     /// `session_record_invalid`.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self> {
@@ -108,10 +101,6 @@ impl Record {
         Ok(record)
     }
 
-    /// Its bytes.
-    ///
-    /// # Errors
-    /// None that a caller can bring about.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         serde_json::to_vec(self).map_err(|error| Error::bug(error.to_string()))
     }

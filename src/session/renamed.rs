@@ -1,5 +1,5 @@
-//! Files that have one name in the tree of a session and another one in what it follows: what is to come goes to
-//! where its file is, as git's own merge has it.
+//! Files renamed in a session's tree or in the commits it follows. As in git's merge, a change goes
+//! to the renamed file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,17 +14,16 @@ use crate::proposal::Entry;
 use crate::repository::Repository;
 use crate::worktree::Worktree;
 
-/// Where a file is: what leads from the one to the other is done to what the tree has of it now.
+/// The change from `from` to `to` applies to `now`.
 #[derive(Clone, Debug)]
 pub(super) struct Way {
     pub from: BString,
     pub to: BString,
     pub now: BString,
-    /// Where it is to be.
+    /// Resulting path.
     pub at: BString,
 }
 
-/// What leads from one commit to another, and the tree that it is done in.
 pub(super) struct Sides<'a> {
     pub repository: &'a Repository,
     pub tree: &'a Path,
@@ -33,24 +32,21 @@ pub(super) struct Sides<'a> {
     pub commit: &'a str,
     pub from: &'a Entries,
     pub to: &'a Entries,
-    /// Where they differ.
+    /// Paths that differ.
     pub paths: &'a BTreeSet<&'a BString>,
 }
 
-/// Names of files that were renamed, by what they were called before.
+/// Old name to new name.
 type Names = BTreeMap<BString, BString>;
 
 impl Sides<'_> {
-    /// Where each file that differs is, by its name in `from`, or in `to` if it is new.
-    ///
-    /// # Errors
-    /// Those of [`read::left`].
+    /// By the name in `from`, or in `to` if new.
     pub fn ways(&self) -> Result<Vec<Way>> {
         let (here, there) = (self.here()?, self.there()?);
         let way = |path: &BString| {
             let to = there.get(path).unwrap_or(path);
             let now = here.get(path).unwrap_or(path);
-            // The tree keeps its own name, unless another file is to come there.
+            // The tree keeps its own name, unless another file takes it.
             let at = if now == path { to } else { now };
             let is_clear = if now == path {
                 to == path || !self.is_there(to) && !self.is_another(path)
@@ -67,7 +63,7 @@ impl Sides<'_> {
         Ok(ways)
     }
 
-    /// The renames in the tree, which is read only where a file is gone.
+    /// Reads the tree only if a file is gone.
     fn here(&self) -> Result<Names> {
         let is_gone = |path: &&BString| {
             is_file(self.from, path)
@@ -82,7 +78,7 @@ impl Sides<'_> {
         Ok(names(changes, |path| gone.contains(path)))
     }
 
-    /// The renames in what is to come.
+    /// Renames between the commits.
     fn there(&self) -> Result<Names> {
         let mut changes = Vec::new();
         for path in self.paths.iter().copied() {
@@ -100,23 +96,21 @@ impl Sides<'_> {
         Ok(names(changes, |_| true))
     }
 
-    /// Whether the tree has another file at `path`, which is too little like the one of `from` to be its next state.
+    /// True if the file at `path` is too different from the one in `from`.
     fn is_another(&self, path: &BString) -> bool {
         let now = RepoPath::from_tree(path).and_then(|path| self.worktree.file(&path));
-        // What cannot be read is said of it later.
+        // A later step reports unreadable files.
         match (now, stored(self.repository, self.from, path)) {
             (Ok(Some(now)), Ok(Some(before))) => similarity(&before.bytes, &now.bytes) < RENAMED,
             _ => false,
         }
     }
 
-    /// Whether the tree has anything at `path`.
     fn is_there(&self, path: &BString) -> bool {
         path.to_path().is_ok_and(|path| self.tree.join(path).symlink_metadata().is_ok())
     }
 }
 
-/// The renames among `changes` of the files that are `wanted`.
 fn names(mut changes: Vec<FileChange>, wanted: impl Fn(&BString) -> bool) -> Names {
     name_origins(&mut changes);
     let gone: BTreeSet<RepoPath> =
@@ -132,8 +126,6 @@ fn is_file(entries: &Entries, path: &BString) -> bool {
     entries.get(path).is_some_and(|(mode, _)| mode_of(*mode).is_some())
 }
 
-/// The file that `entries` have at `path`.
-///
 /// # Errors
 /// `object_missing`.
 pub(super) fn stored(

@@ -1,5 +1,5 @@
-//! What an agent has to say of its work from where the repository's git directory cannot be written, as in a
-//! sandbox: a directory in the tree, read by the next command outside of it as hostile input.
+//! Remarks from an agent that cannot write the git directory, as in a sandbox. The next command
+//! outside reads this directory of the tree as hostile input.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -10,16 +10,15 @@ use serde::{Deserialize, Serialize};
 use crate::beneath::{self, Access, open_last};
 use crate::error::{Error, Result};
 
-/// The directory, at the top of the tree. It is never proposed.
+/// At the top of the tree; never proposed.
 pub const DIRECTORY: &str = ".aye-spool";
 
-/// Files that are looked at in one round; the others wait for the next one.
+/// Files read in one round.
 const MOST: usize = 256;
 
-/// Largest file, in bytes.
+/// Bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// What is said of a proposal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Said {
@@ -29,21 +28,17 @@ pub struct Said {
     /// Topic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// The task it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_task_id: Option<String>,
 }
 
-/// Leaves `said` for the next command outside, whole or not at all.
-///
-/// # Errors
-/// Those of the file system.
+/// Whole or not at all.
 pub fn leave(tree: &Path, said: &Said) -> Result<()> {
     let place = tree.join(DIRECTORY);
     let failed = |error: std::io::Error| Error::file("write", &place, &error);
     let bytes = serde_json::to_vec(said).map_err(|error| Error::bug(error.to_string()))?;
     std::fs::create_dir_all(&place).map_err(failed)?;
-    // Later ones sort behind.
+    // Names sort by age.
     let number = std::fs::read_dir(&place).map_err(failed)?.count();
     let name = format!("{number:06}-{:016x}.json", beneath::random());
     let mut file = tempfile::NamedTempFile::new_in(&place).map_err(failed)?;
@@ -51,9 +46,8 @@ pub fn leave(tree: &Path, said: &Said) -> Result<()> {
     file.persist(place.join(name)).map(drop).map_err(|error| failed(error.error))
 }
 
-/// Takes what was left, each file once: all that is said, the last of it where it is said twice. Whatever is no
-/// regular file of this user's with one name and of a size to be read, or is not understood, is removed unread.
-/// Nothing else goes wrong here.
+/// Merges the remarks, later fields over earlier ones, and removes every file. aye reads only
+/// regular files of this user, with one link, within `LARGEST`. Nothing here fails.
 pub fn take(tree: &Path) -> Said {
     let mut all = Said::default();
     let Ok(top) = open_last(tree) else { return all };
@@ -84,7 +78,7 @@ fn read(file: std::fs::File) -> Option<Said> {
     }
     let mut bytes = Vec::new();
     file.take(LARGEST + 1).read_to_end(&mut bytes).ok()?;
-    // It may have grown.
+    // The file may have grown.
     let is_whole = bytes.len() as u64 <= LARGEST;
     is_whole.then(|| serde_json::from_slice(&bytes).ok()).flatten()
 }
@@ -143,7 +137,6 @@ mod tests {
         }
         assert!(rounds < 30);
         assert!(outside.exists());
-        // Nor is a link in its place followed.
         std::fs::create_dir(tree.path().join("elsewhere")).unwrap();
         std::fs::write(tree.path().join("elsewhere/a.json"), r#"{"description":"x"}"#).unwrap();
         std::os::unix::fs::symlink(tree.path().join("elsewhere"), &place).unwrap();

@@ -1,5 +1,5 @@
-//! New files of a session's tree that git ignores: no proposal has them, so that they are moved out of a tree before
-//! it is removed. Directories of builds are named and go with the tree.
+//! New ignored files of a tree: no proposal has them, so they are moved out before the tree is
+//! removed. Build directories go with the tree.
 
 use std::collections::HashSet;
 use std::io;
@@ -13,63 +13,56 @@ use super::home::shift;
 use crate::beneath::{Dir, FileKind, clear, open_last};
 use crate::error::{Error, Result};
 
-/// Directories that builds and package managers make again.
 const BUILDS: [&str; 17] = [
     "target", "node_modules", "__pycache__", ".venv", "venv", "dist", "build", ".next", ".nuxt",
     ".gradle", ".tox", ".nox", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".turbo",
     ".parcel-cache",
 ];
 
-/// How long moved files are kept, in days.
+/// Retention of moved files, in days.
 const DAYS: u64 = 14;
 
-/// Between the name of a session and the last day on which its files are kept. No session's name has a dot.
+/// Precedes the last day of retention. Session names contain no dot.
 const UNTIL: &str = ".until-";
 
-/// Names that one directory is shown with.
+/// Example names a directory.
 const SHOWN: usize = 3;
 
-/// Deepest directory that is looked into.
+/// Limit of directory depth.
 const DEEP: usize = 128;
 
-/// What git ignores in a tree.
 #[derive(Debug, Default)]
 pub struct Strays {
-    /// Files and directories: of a directory that is ignored as a whole itself alone.
+    /// An ignored directory stands for its content.
     pub paths: Vec<BString>,
-    /// What the tree was given of the checkout, in them.
+    /// Copies from the checkout, below `paths`.
     pub copies: HashSet<BString>,
 }
 
-/// New files below one directory.
 #[derive(Debug)]
 pub struct Group {
-    /// The directory, from the top of the tree; empty for the top.
+    /// From the top of the tree.
     pub directory: BString,
-    /// How many files.
     pub count: usize,
-    /// The first of them.
     pub first: Vec<BString>,
 }
 
-/// What goes with a tree, and what does not.
 #[derive(Debug, Default)]
 pub struct Inventory {
-    /// New files that are kept.
     pub groups: Vec<Group>,
-    /// Directories of builds, which are not.
+    /// Not kept.
     pub builds: Vec<BString>,
-    /// Where the files are now, and the last day on which they are.
+    /// Directory of moved files, and its last day.
     pub place: Option<(PathBuf, NaiveDate)>,
-    /// Directories and files that hold the new files and nothing else.
+    /// Paths that hold only new files.
     moves: Vec<BString>,
 }
 
 impl Strays {
-    /// Moves the files out of the tree of session `name`, which nobody works in, and says what there is.
+    /// Nobody may work in the tree.
     ///
     /// # Errors
-    /// The system's refusal. What is not moved is still in the tree.
+    /// Files not moved are still in the tree.
     pub fn rescue(&self, home: &Home, name: &str, now: DateTime<Utc>) -> Result<Inventory> {
         let mut found = Inventory::default();
         let tree = home.tree(name);
@@ -133,8 +126,7 @@ impl Strays {
         Ok(())
     }
 
-    /// Looks into the directory `path` of `above`: its new files are added to `files`. True where all of it is to be
-    /// moved.
+    /// True if the whole directory can be moved.
     fn directory(
         &self,
         above: &Dir,
@@ -185,7 +177,6 @@ impl Strays {
     }
 }
 
-/// A new directory beside the trees for files of session `name`, until `day`.
 fn place(home: &Home, name: &str, day: NaiveDate) -> Result<(Dir, PathBuf)> {
     let trees = home.tree("");
     let new = format!("{name}{UNTIL}{day}.{:04x}", crate::beneath::random() & 0xffff);
@@ -201,7 +192,6 @@ fn place(home: &Home, name: &str, day: NaiveDate) -> Result<(Dir, PathBuf)> {
     }
 }
 
-/// Removes files that were kept until a day before that of `now`.
 pub fn expire(home: &Home, now: DateTime<Utc>) {
     let Ok(top) = open_last(&home.tree("")) else { return };
     for name in top.names().unwrap_or_default() {
@@ -224,12 +214,12 @@ fn parts(path: &BStr) -> impl Iterator<Item = &BStr> {
     path.split_str("/").filter(|part| !part.is_empty()).map(BStr::new)
 }
 
-/// The directory `path` below `top`, through no symlink.
+/// Follows no symlink.
 fn descend(top: &Dir, path: &BStr) -> io::Result<Dir> {
     parts(path).try_fold(top.enter(".".into())?, |directory, part| directory.enter(part))
 }
 
-/// Moves `path` from one directory to the same path in another on the same file system, through no symlink.
+/// Follows no symlink; stays within the file system.
 fn carry(from: &Dir, path: &BStr, to: &Dir) -> io::Result<()> {
     crate::failpoint!("session.stray", io)?;
     let (above, name) = split(path);

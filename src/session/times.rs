@@ -1,6 +1,6 @@
-//! Times of modification in a fresh tree: a build that the tree was given a copy of compares sources by them with what
-//! it has built. A copy has that of its original, and so has a tracked file whose content is the checkout's; any other
-//! file is as new as the tree, and is built again.
+//! Modification times in a new tree, by which a copied build compares sources. Copies keep their
+//! original's time, tracked files with equal content the checkout's. Other files are as new as the
+//! tree, and are rebuilt.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
@@ -15,14 +15,10 @@ use gix::index::{Entry, File, PathStorageRef, State, decode, write};
 use crate::error::{Error, Result};
 use crate::repository::{Repository, untouched};
 
-/// More threads wait for the same file system, and fewer files are not worth one.
+/// More threads would wait for the same file system; fewer files do not repay one.
 const MOST: usize = 4;
 const FEW: usize = 64;
 
-/// Gives what was copied to `to` the time of its original, which has these `facts`.
-///
-/// # Errors
-/// The system's refusal.
 pub(super) fn keep(to: &Path, facts: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt as _;
 
@@ -33,11 +29,8 @@ pub(super) fn keep(to: &Path, facts: &Metadata) -> io::Result<()> {
     Ok(utimensat(CWD, to, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// Gives each file of `tree`, which git has just made and nobody has worked in, the time of the checkout's file of the
-/// same content, and notes it in the index of the tree: git would read all of them again.
-///
-/// # Errors
-/// Those of git's index and of the file system.
+/// Gives files with equal content the checkout's times, in a tree just created by git. The index
+/// records the times: git would otherwise read every file again.
 pub(super) fn follow(repository: &Repository, tree: &Path) -> Result<()> {
     let Some(top) = repository.work_dir() else { return Ok(()) };
     let failed = |error: &io::Error| {
@@ -53,7 +46,6 @@ pub(super) fn follow(repository: &Repository, tree: &Path) -> Result<()> {
     let follow = |entries: &mut [Entry]| {
         entries.iter_mut().try_for_each(|entry| one(entry, paths, (&own, &top), tree))
     };
-    // Most of the time is the file system's.
     let threads = thread::available_parallelism().map_or(1, |count| count.get().min(MOST));
     let part = entries.len().div_ceil(threads).max(FEW);
     thread::scope(|scope| {
@@ -68,7 +60,7 @@ pub(super) fn follow(repository: &Repository, tree: &Path) -> Result<()> {
     index.write(write::Options::default()).map_err(broken)
 }
 
-/// As [`follow()`], for the file of one entry of the index of `tree`; `own` is the index of the checkout at `top`.
+/// `own` is the index of the checkout at `top`.
 fn one(
     entry: &mut Entry,
     paths: &PathStorageRef,

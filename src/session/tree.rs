@@ -1,4 +1,4 @@
-//! Making the tree of a session. Git runs in it only here, before anybody else has been in it.
+//! Creates the tree of a session. git runs in the tree only here, before an agent has been in it.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -12,17 +12,16 @@ use crate::git::Git;
 use crate::git::codes::GIT_FAILED;
 use crate::repository::Repository;
 
-/// Ref that keeps the commits of a session, for as long as there is one: the tree has none of its own.
+/// Ref that keeps a session's commits: the tree's own refs do not.
 pub fn pin(name: &str) -> String {
     format!("refs/aye/session/{name}")
 }
 
-/// Names in the tree's own configuration that lead back to the repository and the session.
+/// Keys that lead back to repository and session.
 pub const REPOSITORY: &str = "aye.repository";
-/// See [`REPOSITORY`].
 pub const SESSION: &str = "aye.session";
 
-/// Settings that decide what files look like, and who commits, which the tree takes over.
+/// Settings copied into the tree.
 const TAKEN_OVER: [&str; 10] = [
     "core.autocrlf",
     "core.eol",
@@ -36,30 +35,26 @@ const TAKEN_OVER: [&str; 10] = [
     "user.email",
 ];
 
-/// What a tree starts from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Base {
-    /// The tracked files of the work tree as they are, uncommitted changes included.
+    /// Tracked files of the work tree, with uncommitted changes.
     #[default]
     Worktree,
-    /// The same, also where a merge is not settled: files that are unmerged are as they lie there.
+    /// Also during a merge; unmerged files as in the work tree.
     Unsettled,
-    /// HEAD.
     Head,
 }
 
-/// The error for a repository without a commit.
 pub fn no_commit() -> Error {
     Error::new(&codes::NO_COMMIT, "the repository has no commit yet")
         .hint("commit something first: git commit --allow-empty -m first")
 }
 
-/// The commit that a tree starts from: HEAD, or one above it with what is not committed. Of untracked files only
-/// `besides` are in it, paths from the top. Where the branch has no commit yet, an unsettled one starts from what is
-/// tracked.
+/// HEAD, or a child with uncommitted changes; of untracked files only `besides`, relative to the
+/// top. On an unborn branch, `Unsettled` starts from the tracked files.
 ///
 /// # Errors
-/// `no_commit`; `git_failed`, as where a merge is not settled.
+/// `no_commit`; `git_failed`, for example during a merge.
 pub fn base(repository: &Repository, base: Base, besides: &[BString]) -> Result<String> {
     const MESSAGE: &str = "What the checkout held and had not committed";
     let may_be_unmerged = base == Base::Unsettled;
@@ -80,10 +75,7 @@ pub fn base(repository: &Repository, base: Base, besides: &[BString]) -> Result<
     commit(repository, &tree, Some(&id), MESSAGE)
 }
 
-/// The untracked files of the work tree that are not ignored, by their paths from the top.
-///
-/// # Errors
-/// `git_failed`.
+/// Relative to the top.
 pub fn untracked(repository: &Repository) -> Result<Vec<BString>> {
     let Some(top) = repository.work_dir() else { return Ok(Vec::new()) };
     let args = ["ls-files", "-z", "--others", "--exclude-standard"];
@@ -91,7 +83,6 @@ pub fn untracked(repository: &Repository) -> Result<Vec<BString>> {
     Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(BString::from).collect())
 }
 
-/// `tree` with `files` of the work tree as well, as they are there.
 fn with(repository: &Repository, tree: &str, files: &[BString]) -> Result<String> {
     let scratch = tempfile::tempdir().map_err(no_index)?;
     let index = scratch.path().join("index");
@@ -103,12 +94,12 @@ fn with(repository: &Repository, tree: &str, files: &[BString]) -> Result<String
     Ok(git()?.args(["write-tree"]).text()?.trim().to_owned())
 }
 
-/// Whether `text`, which anybody may have written, is an object id in hex. It need not be here.
+/// Untrusted `text`; the object may be missing.
 pub fn is_id(text: &str) -> bool {
     [40, 64].contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether two commits, by their hex ids, are here and have the same files.
+/// False if a commit is missing.
 pub fn is_same(repository: &Repository, one: &str, other: &str) -> bool {
     let tree = |commit: &str| {
         let id = gix::ObjectId::from_hex(commit.as_bytes()).ok()?;
@@ -117,19 +108,19 @@ pub fn is_same(repository: &Repository, one: &str, other: &str) -> bool {
     tree(one).is_some_and(|tree_of_one| tree(other) == Some(tree_of_one))
 }
 
-/// The tree that `git add --update` would stage, by a copy of the index. Where it may have something unmerged, it may
-/// also have what git cannot read, such as a pipe, in the place of a file, which is gone.
+/// Like `git add --update`, on a copy of the index. With unmerged files allowed, a file that git
+/// cannot read, such as a pipe, counts as gone.
 ///
 /// # Errors
-/// `git_failed`, where something is unmerged and may not be, too.
+/// `git_failed`, also for unmerged files unless allowed.
 fn staged_by_copy(repository: &Repository, may_be_unmerged: bool) -> Result<String> {
     let scratch = tempfile::tempdir().map_err(no_index)?;
     let index = scratch.path().join("index");
     let own = repository.repo().index_path();
-    // As old as the own one: git reads again what may have changed since the index was written.
+    // The original's time lets git reread files changed since the index was written.
     let copy = std::fs::copy(&own, &index).and_then(|_| times::keep(&index, &own.metadata()?));
     match copy {
-        // Nothing has been staged yet.
+        // Nothing is staged yet.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         copied => copied.map_err(no_index)?,
     }
@@ -160,18 +151,12 @@ fn no_index(error: std::io::Error) -> Error {
     Error::io("make a temporary index", &error)
 }
 
-/// Git in the repository itself, without the programs that its configuration names: monitor and hooks.
-///
-/// # Errors
-/// As [`Repository::git`].
+/// Without configured monitor and hooks.
 pub fn git(repository: &Repository) -> Result<Git> {
     Ok(repository.git()?.without_hooks().config("core.fsmonitor", "false"))
 }
 
-/// A commit of `tree` above `parent`, or above none, by nobody in particular.
-///
-/// # Errors
-/// `git_failed`.
+/// A commit with a neutral author.
 pub fn commit(
     repository: &Repository,
     tree: &str,
@@ -186,11 +171,10 @@ pub fn commit(
     Ok(git.text()?.trim().to_owned())
 }
 
-/// Makes the tree of session `name` at `tree`, which does not exist, with the files of commit `commit`. Submodules of
-/// the checkout are left empty: their paths, and why, in words.
+/// `tree` must not exist. Returns the checkout's submodules, which stay empty, and why.
 ///
 /// # Errors
-/// `git_failed`, `git_not_found`, those of the file system.
+/// `git_failed`, `git_not_found`; the file system's.
 pub fn make(
     repository: &Repository,
     name: &str,
@@ -208,7 +192,7 @@ pub fn make(
     };
     Git::new(repository.common_dir())
         .fresh()
-        // Refs are read there as files, whatever new repositories have by default.
+        // aye reads the tree's refs as files: override the user's default format.
         .config("init.defaultRefFormat", "files")
         .env("GIT_DEFAULT_REF_FORMAT", "files")
         .args(["init", "--quiet", "--template="])
@@ -238,15 +222,11 @@ pub fn make(
     Ok(paths.map(|path| (path.to_string(), why.to_owned())).collect())
 }
 
-/// Keeps `commit` as long as there is the session `name`.
-///
-/// # Errors
-/// `git_failed`.
+/// Keeps `commit` as long as the session `name`.
 pub fn hold(repository: &Repository, name: &str, commit: &str) -> Result<()> {
     git(repository)?.args(["update-ref", "--no-deref", &pin(name), commit]).run().map(drop)
 }
 
-/// Names of the sessions whose commits are kept.
 pub fn pinned(repository: &Repository) -> Vec<String> {
     let platform = repository.repo().references().ok();
     let found = platform.as_ref().and_then(|refs| refs.prefixed(pin("").as_str()).ok());
@@ -255,14 +235,12 @@ pub fn pinned(repository: &Repository) -> Vec<String> {
     names.filter_map(|name| name.strip_prefix(pin("").as_str()).map(str::to_owned)).collect()
 }
 
-/// Lets go of the commits of session `name`.
 pub fn unpin(repository: &Repository, name: &str) {
     let delete = ["update-ref", "-d", &pin(name)];
     let deleted = git(repository).and_then(|git| git.args(delete).run());
     drop(deleted);
 }
 
-/// Lets the tree use the repository's objects, and take over what decides about its files.
 fn share(repository: &Repository, session: (&Path, &str), tree: &Path) -> Result<()> {
     let failed = |error: std::io::Error| {
         Error::io(format_args!("make the session's tree {}", tree.display()), &error)
