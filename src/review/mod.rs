@@ -1,9 +1,8 @@
-//! The interactive review session: a pure model, and the terminal that drives it.
+//! Interactive review: a pure model, and the terminal that drives it.
 
 pub mod model;
 pub mod terminal;
 
-/// Error codes of reviewing.
 pub mod codes {
     crate::codes! {
         NO_SUCH_HUNK = "no_such_hunk", Invalid, "a hunk number is not among the proposal's hunks";

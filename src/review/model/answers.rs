@@ -1,5 +1,4 @@
-//! Answers that are not written yet, as they outlive an interrupted review: by revision, so that another
-//! revision has none.
+//! Unwritten answers that outlive an interrupted review, keyed by revision.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,38 +7,32 @@ use super::session::{Slot, Verdict};
 use crate::proposal::ProposalId;
 use crate::proposal::event::Comment;
 
-/// What was answered about one revision. Whoever can write the git directory can plant answers, so that
-/// they decide nothing before a last screen has shown what they write.
+/// Anyone who can write the git directory can plant answers: they decide nothing before a last
+/// screen has shown their effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answers {
-    /// Whose revision it is.
     pub proposal: ProposalId,
-    /// What they do with it, for lists.
     pub intent: Intent,
     outcome: Option<Verdict>,
-    /// Hash of what the decisions are about; `None` where they count no more.
+    /// Hash of the reviewed content; `None` if the decisions no longer count.
     shown: Option<u64>,
-    /// Each about a part of a file, by the file's index.
+    /// By index of the file.
     decisions: Vec<(usize, Part, Decision)>,
     comments: Vec<Comment>,
 }
 
-/// What the answers about a proposal do with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Intent {
-    /// Something is left to ask.
+    /// Undecided parts remain.
     Begun,
-    /// Apply it, or a part of it.
+    /// In whole or in part.
     Apply,
-    /// Reject it.
     Reject,
-    /// Send it back.
     RequestChanges,
 }
 
 impl Intent {
-    /// `[to apply]`, for lists.
     pub fn label(self) -> &'static str {
         match self {
             Self::Begun => "[begun]",
@@ -51,7 +44,7 @@ impl Intent {
 }
 
 impl Answers {
-    /// What was answered about `slot`; `None` where nothing was.
+    /// `None` without answers.
     pub fn of(slot: &Slot) -> Option<Self> {
         let units = slot.review.iter().flat_map(Review::units);
         let decisions = units.filter_map(|unit| {
@@ -68,7 +61,7 @@ impl Answers {
         })
     }
 
-    /// As answers to another revision: the decisions count no more, and the comments are about `revision`.
+    /// For another revision: drops the decisions; comments keep `revision`.
     pub fn carried_over(mut self, revision: &str) -> Self {
         for comment in &mut self.comments {
             comment.revision.get_or_insert_with(|| revision.to_owned());
@@ -76,16 +69,16 @@ impl Answers {
         Self { outcome: None, shown: None, ..self }
     }
 
-    /// Whether some of it was decided, and not only commented on.
+    /// True if something was decided, not only commented on.
     pub fn decide(&self) -> bool {
         self.outcome.is_some() || !self.decisions.is_empty()
     }
 
-    /// Puts the decisions back onto `review`, if it shows what they were made on. An edit comes back as a
-    /// draft, and is no decision. Returns what was decided about all of it, and the comments.
+    /// Restores decisions if `review` shows the content they were made on. An edit returns as a
+    /// draft, which is not a decision.
     pub fn restore(self, review: &mut Review) -> (Option<Verdict>, Vec<Comment>) {
         if self.shown == Some(review.shown()) && !review.is_whole() {
-            // What was decided in parts is opened and split again.
+            // Open and split again units decided in parts.
             for step in [Review::open, Review::split] {
                 for at in (0..review.units().len()).rev() {
                     if self.are_in_parts(&review.units()[at]) {
@@ -110,7 +103,7 @@ impl Answers {
         self.decisions.iter().find(is_it).map(|(.., decision)| decision)
     }
 
-    /// Whether parts of `unit` are decided, and not all of it.
+    /// True if only parts of `unit` are decided.
     fn are_in_parts(&self, unit: &Unit) -> bool {
         let is_part = |(file, part, _): &(usize, Part, Decision)| match (part, &unit.part) {
             _ if *file != unit.file => false,

@@ -1,10 +1,10 @@
-//! Comments of a review: what a typed line says, and about which lines.
+//! Parses a typed comment.
 
 use super::review::Part;
 use super::session::Session;
 use crate::proposal::event::{Comment, CommentKind};
 
-/// The lines, first and last, from 1, and the text behind them: `12: why`, `12-14: why`.
+/// Parses `12: why` and `12-14: why`; lines count from 1.
 fn numbered(text: &str) -> Option<((u32, u32), &str)> {
     let (lines, text) = text.split_once(':')?;
     let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
@@ -12,7 +12,7 @@ fn numbered(text: &str) -> Option<((u32, u32), &str)> {
     Some(((number(first)?, number(last)?), text))
 }
 
-/// What the text wants, and the rest of it: `?` asks, `!` suggests.
+/// `?` asks, `!` suggests.
 fn wanted(text: &str) -> (CommentKind, &str) {
     let text = text.trim();
     match (text.strip_prefix('?'), text.strip_prefix('!')) {
@@ -23,9 +23,9 @@ fn wanted(text: &str) -> (CommentKind, &str) {
 }
 
 impl Session {
-    /// What `text` says about the unit one is at: about its own line, or with `12: …` or `12-14: …`
-    /// about those lines of the proposed file. With `?` in front it is a question, with `!` a
-    /// suggestion, whose replacement is not known yet. `None` where it says nothing.
+    /// Parses a comment on the current unit's line, or on lines of the proposed file (`12: …`,
+    /// `12-14: …`). A leading `?` asks; `!` suggests, with a replacement that follows later. `None`
+    /// without text.
     pub fn comment(&self, text: &str) -> Option<Comment> {
         let file = self.review().map(|review| review.file_of(self.unit_index()));
         let count = file.map_or(0, |file| file.diff.after().len());
@@ -51,17 +51,15 @@ impl Session {
         })
     }
 
-    /// The line that a comment on the unit one is at is about: its first added line, else the
-    /// first line of what is around it. From 1; `None` where there is no text.
+    /// The unit's first added line, else the first context line. From 1; `None` without text.
     pub fn comment_line(&self) -> Option<u32> {
         self.changed_lines().map(|(first, _)| first)
     }
 
-    /// The lines of the proposed file from the first to the last that the unit one is at changes.
     fn changed_lines(&self) -> Option<(u32, u32)> {
         let review = self.review()?;
         let Part::Hunk(hunk) = &self.unit()?.part else { return None };
-        // A line among conflict markers is a line of no file.
+        // Lines among conflict markers belong to no file.
         if self.unit()?.unfit.is_some() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What results from decisions: changes that hold exactly what was taken.
+//! Changes that hold exactly the taken parts.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
@@ -8,12 +8,11 @@ use crate::changeset::entry::EntryKind;
 use crate::changeset::hunks::{Choice, Diff, Edit, Hunk, compose};
 use crate::changeset::{File, FileChange, RepoPath};
 
-/// The files a review is about, and what is in them.
 type State = BTreeMap<RepoPath, Option<File>>;
 
 impl Review {
-    /// The changes that hold what was taken and edited; what is left out or undecided is not in
-    /// them. When everything is taken as proposed, exactly the proposed changes. May be empty.
+    /// Undecided units count as left. If everything is taken, exactly the proposed changes. May be
+    /// empty.
     pub fn changes(&self) -> Vec<FileChange> {
         if self.is_all_taken() {
             let originals = self.files().iter().flat_map(|file| file.originals.clone());
@@ -25,8 +24,7 @@ impl Review {
         self.difference(&self.start(), &self.state(taken), |place| place)
     }
 
-    /// What file `file` becomes when all of it is taken, as edited where it was edited. `None` if
-    /// nothing of it was, or nothing is left of it.
+    /// File `file` with edits, everything else taken. `None` without edits, or if the file is gone.
     pub fn edited(&self, file: usize) -> Option<File> {
         let units = &self.units()[self.units_of(file)];
         let decided = units.iter().map(|unit| match &unit.decision {
@@ -43,13 +41,12 @@ impl Review {
         state.remove(&file.path)?
     }
 
-    /// True when every unit is taken as proposed.
     pub fn is_all_taken(&self) -> bool {
         self.units().iter().all(|unit| unit.decision == Some(Decision::Take))
     }
 
-    /// The units that together lead to `files`, what a commit has of these files; `None` where it has anything else,
-    /// or nothing of them.
+    /// Units that together result in `files`, a commit's content. `None` if no subset does, or the
+    /// empty one.
     pub fn leading_to(&self, files: &BTreeMap<RepoPath, Option<File>>) -> Option<BTreeSet<usize>> {
         let mut taken = BTreeSet::new();
         for (at, file) in self.files().iter().enumerate() {
@@ -76,7 +73,6 @@ impl Review {
         originals.map(|change| (change.path.clone(), change.before.clone())).collect()
     }
 
-    /// What results where `decision` says what becomes of each unit, which it is given with its index.
     fn state(&self, decision: impl Fn(usize, &Unit) -> Decision) -> State {
         let mut state = self.start();
         for (at, file) in self.files().iter().enumerate() {
@@ -88,8 +84,8 @@ impl Review {
         state
     }
 
-    /// The changes from one state to another. `moves` says whether a unit decided so is the step
-    /// in which a file moves, so that the result names where it came from.
+    /// Changes between two states. `moves` selects the step in which a file moves: only that step
+    /// names the origin.
     fn difference(
         &self,
         from: &State,
@@ -122,18 +118,17 @@ impl Review {
     }
 }
 
-/// The lines of an edit in what it starts from, and what they become.
+/// Replaced lines, and their replacement.
 fn named(diff: &Diff<'_>, edit: &Edit) -> (Range<usize>, Vec<u8>) {
     (edit.before.clone(), diff.after().lines(edit.after.clone()).to_vec())
 }
 
-/// What a decided review leaves out, as changes on top of [`Review::changes`]. Units that were
-/// edited are answered and not in it. May be empty.
+/// Changes left out, on top of [`Review::changes`]. Edited units count as answered. May be empty.
 pub fn rest(review: &Review) -> Vec<FileChange> {
     let taken = review.state(|_, unit| unit.decision.clone().unwrap_or(Decision::Leave));
     let everything = review.state(|_, unit| match &unit.decision {
         Some(Decision::Edit { bytes }) => Decision::Edit { bytes: bytes.clone() },
-        // It would be conflict markers.
+        // Taking the unit would write conflict markers.
         _ if unit.unfit.is_some() => Decision::Leave,
         _ => Decision::Take,
     });
@@ -141,7 +136,7 @@ pub fn rest(review: &Review) -> Vec<FileChange> {
 }
 
 impl FileReview {
-    /// Whether `files` has it where it is to be, and with the mode that it is to have.
+    /// True if the path and mode in `files` are the new ones.
     fn is_placed_in(&self, files: &BTreeMap<RepoPath, Option<File>>) -> bool {
         let mode = |file: &File| file.mode;
         let found = files.get(&self.path).and_then(Option::as_ref).map(mode);
@@ -149,7 +144,7 @@ impl FileReview {
         found == self.after.as_ref().map(mode) && (self.kind != EntryKind::Renamed || has_left())
     }
 
-    /// The edits that lead from its lines to those in `files`, wherever it is there.
+    /// Edits from the old content to that in `files`, at the new or the old path.
     fn edits_to(
         &self,
         files: &BTreeMap<RepoPath, Option<File>>,
@@ -162,13 +157,12 @@ impl FileReview {
         diff.edits().iter().map(|edit| named(&diff, edit)).collect()
     }
 
-    /// The content with nothing changed but `hunk`, which becomes `bytes`.
+    /// Changes only `hunk`, to `bytes`.
     pub fn with_edited(&self, hunk: &Hunk, bytes: &[u8]) -> Vec<u8> {
         let before = &self.diff.editable(hunk).0;
         compose(&self.diff, [(hunk, Choice::Replace { before, bytes })])
     }
 
-    /// Writes what results for this file into `state`.
     fn write_into(&self, state: &mut State, units: &[(&Unit, Decision)]) {
         let whole = units.iter().find(|(unit, _)| unit.part == Part::Whole);
         if let Some((_, decision)) = whole {
@@ -189,7 +183,7 @@ impl FileReview {
         }
         let (Some(before), Some(after)) = (&self.before, &self.after) else { return };
         let place = units.iter().find(|(unit, _)| unit.part == Part::Place);
-        // Without a question about it, path and mode stay as they are on both sides.
+        // Without a question, path and mode are equal on both sides.
         let placed = place.is_none_or(|(_, decision)| *decision == Decision::Take);
         let ranges: Vec<_> = units
             .iter()

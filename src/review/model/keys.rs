@@ -1,50 +1,43 @@
-//! The keys that apply now, for the legend and for telling a key from a slip.
+//! Keys that apply now; the terminal rejects others.
 
 use super::review::Part;
 use super::session::Session;
 
-/// What the surroundings offer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facilities {
-    /// A command to try proposals with is configured, or can be typed.
+    /// A command for trials is configured, or can be typed.
     pub can_try: bool,
-    /// The proposal on the screen is shown otherwise than it was proposed.
+    /// The shown changes differ from the proposed ones.
     pub differs: bool,
-    /// A difftool is configured.
     pub can_compare: bool,
-    /// Less context can be shown.
+    /// Less context is possible.
     pub has_context: bool,
 }
 
-/// A key, and what it does in a few words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// What to press.
     pub key: char,
-    /// What it does.
     pub help: &'static str,
-    /// It stands in the prompt, and not only in the legend.
+    /// Also in the prompt, not only in the legend.
     pub is_prompted: bool,
 }
 
 impl Key {
-    /// A key that stands in the prompt.
     pub fn new(key: char, help: &'static str) -> Self {
         Self { key, help, is_prompted: true }
     }
 
-    /// Those of `keys` that apply, all of them in the prompt.
     pub fn applying<const N: usize>(keys: [(bool, char, &'static str); N]) -> Vec<Self> {
         let keys = keys.into_iter().filter(|(applies, ..)| *applies);
         keys.map(|(_, key, help)| Self::new(key, help)).collect()
     }
 }
 
-/// The keys that stand in every prompt where they apply; the others are special where they are.
+/// Keys in every prompt where they apply.
 const PROMPTED: &str = "ynesofOW?";
 
 impl Session {
-    /// The keys that do something where the session is, in the order of the legend.
+    /// In the order of the legend.
     pub fn keys(&self, facilities: Facilities) -> Vec<Key> {
         let mut keys = Vec::new();
         let is_whole = self.review().is_some_and(super::Review::is_whole);
@@ -53,7 +46,7 @@ impl Session {
             if applies {
                 let is_special = match key {
                     'o' => is_folded,
-                    // The legend is short where there is nothing to take apart.
+                    // The legend is short if a proposal is decided as a whole.
                     'A' | 'R' | 'x' => is_whole,
                     _ => PROMPTED.contains(key),
                 };

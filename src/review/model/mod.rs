@@ -1,8 +1,8 @@
-//! A review as values: what is shown next, what is decided, what results.
+//! A review as values: current position, decisions, results.
 //!
-//! [`Review`] is one proposal taken apart into units that can be decided one by one. [`Session`]
-//! walks several of them, keeps every step so that it can be undone, and says what is to be
-//! written at the end. [`Answers`] outlive it. Nothing here reads a terminal, a clock or a repository.
+//! [`Review`] splits one proposal into units that are decided one by one. [`Session`] walks several
+//! proposals and records every step for undo. [`Answers`] outlive it. Nothing here reads a
+//! terminal, a clock or a repository.
 
 mod answers;
 mod comment;

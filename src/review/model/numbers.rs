@@ -1,14 +1,14 @@
-//! Hunk numbers as people write them: `1,3-5`.
+//! Hunk numbers: `1,3-5`.
 
 use std::collections::BTreeSet;
 
 use super::super::codes;
 use crate::error::{Error, Result};
 
-/// Reads `1,3-5`, `2-`, `-3`; numbers count from 1 to `count`. Returns indices from 0.
+/// Parses `1,3-5`, `2-`, `-3`, from 1 to `count`. Returns indices from 0.
 ///
 /// # Errors
-/// `no_such_hunk` for what is no number, or none of these.
+/// `no_such_hunk` for anything else.
 pub fn parse_numbers(text: &str, count: usize) -> Result<BTreeSet<usize>> {
     let wrong = |part: &str| {
         Error::new(&codes::NO_SUCH_HUNK, format!("'{part}' is not among the hunks 1 to {count}"))

@@ -1,4 +1,4 @@
-//! One proposal, taken apart into units that are decided one by one.
+//! A proposal split into units that are decided one by one.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -15,51 +15,40 @@ use crate::changeset::plan::Reason;
 use crate::changeset::settle::Unfit;
 use crate::changeset::{File, FileChange, RepoPath, bytes};
 
-/// What a unit is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// A file as a whole: its creation, its removal, or a binary content.
+    /// A file as a whole: its creation, deletion, or binary content.
     Whole,
-    /// Where it is and its mode, when its content is asked about apart.
+    /// Path and mode, if the content is asked about apart.
     Place,
-    /// Some of its lines.
     Hunk(Hunk),
 }
 
-/// What a reviewer said to a unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// Take it as proposed.
     Take,
-    /// Leave it out.
     Leave,
-    /// Take this instead.
     Edit {
-        /// What is there instead.
         #[serde(with = "bytes")]
         bytes: Vec<u8>,
     },
 }
 
-/// The smallest thing that is decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// Index of its file.
     pub file: usize,
-    /// Which part of the file.
     pub part: Part,
-    /// What was said, if anything.
     pub decision: Option<Decision>,
-    /// The edit that a file says was decided here. It is no decision, for its text is not the proposal's, and
-    /// anybody who can write the repository's directory can plant it: an editor begins with it.
+    /// A saved edit. Its text is not the proposal's, and anyone who can write the git directory can
+    /// plant it. It therefore decides nothing: an editor starts with it.
     pub draft: Option<Vec<u8>>,
-    /// The sections of a memory file that it changes.
+    /// Changed sections of a memory file.
     pub section: Option<String>,
-    /// Why it does not fit the present file: it cannot be taken as it is.
+    /// Conflict: the unit cannot be taken as proposed.
     pub unfit: Option<Reason>,
-    /// It stands for all of a file that is not read line by line, and why that is so.
+    /// Reason if the unit folds a file that is not read line by line.
     pub folded: Option<&'static str>,
 }
 
@@ -69,31 +58,25 @@ impl Unit {
     }
 }
 
-/// One file of the proposal.
 #[derive(Clone, Debug)]
 pub struct FileReview {
-    /// What happens to it.
     pub kind: EntryKind,
-    /// Where it was.
     pub old_path: RepoPath,
-    /// Where it will be.
     pub path: RepoPath,
-    /// What it starts from.
     pub before: Option<File>,
-    /// What it leads to.
     pub after: Option<File>,
-    /// The difference of the two contents; of nothing with nothing for a binary file.
+    /// Empty for a binary file.
     pub diff: Diff<'static>,
-    /// The changes it stands for: two for a rename, else one.
+    /// Original changes: two for a rename, else one.
     pub(super) originals: Vec<FileChange>,
-    /// What of it does not fit the present file.
+    /// Conflicts with the present file.
     unfit: Option<Unfit>,
-    /// Why it is not read line by line, if it is not.
+    /// Reason if the file is not read line by line.
     pub(super) quiet: Option<&'static str>,
 }
 
 impl FileReview {
-    /// Its hunks, in order; each conflict, from its first marker to its last, is in one of them.
+    /// Hunks in order; no conflict, from first to last marker, is split between two.
     fn hunks(&self, context: usize) -> Vec<Hunk> {
         let mut hunks: Vec<Hunk> = Vec::new();
         for hunk in self.diff.hunks(context) {
@@ -109,14 +92,13 @@ impl FileReview {
         hunks
     }
 
-    /// Whether there is so much of it that it is one decision until it is opened.
     fn is_foldable(&self, context: usize) -> bool {
         let counts = self.diff.counts();
         let is_text = self.kind != EntryKind::Renamed && self.kind != EntryKind::Copied;
         is_text && (self.diff.hunks(context).len() > 1 || counts.added + counts.removed > LITTLE)
     }
 
-    /// The lines of the new content that hunk `hunk` changes.
+    /// Changed lines of the new content.
     fn changed(&self, hunk: &Hunk) -> Range<usize> {
         let edits = &self.diff.edits()[hunk.edits.clone()];
         match (edits.first(), edits.last()) {
@@ -131,7 +113,7 @@ impl FileReview {
         regions.into_iter().any(|region| region.start < above.end && below.start < region.end)
     }
 
-    /// The lines that begin and end what does not fit, and those that name the common base.
+    /// First and last lines of conflicts, and lines that name the common base.
     fn markers(&self) -> Vec<&[u8]> {
         let Some(unfit) = &self.unfit else { return Vec::new() };
         let mut markers = Vec::new();
@@ -149,7 +131,6 @@ impl FileReview {
         markers
     }
 
-    /// Why `part` of it does not fit.
     fn unfit(&self, part: &Part) -> Option<Reason> {
         let unfit = self.unfit.as_ref()?;
         let is_it = match part {
@@ -163,7 +144,6 @@ impl FileReview {
         is_it.then_some(unfit.reason)
     }
 
-    /// As the changeset engine shows it.
     pub fn entry(&self) -> Entry<'_> {
         Entry {
             kind: self.kind,
@@ -175,31 +155,29 @@ impl FileReview {
     }
 }
 
-/// No more changed lines than these are folded.
+/// Changed lines; larger files fold.
 const LITTLE: usize = 40;
 
 /// Files that are not read line by line, and why.
 pub type Quiet = BTreeMap<RepoPath, &'static str>;
 
-/// A proposal under review.
 #[derive(Clone, Debug)]
 pub struct Review {
     files: Vec<FileReview>,
     units: Vec<Unit>,
     context: usize,
     whole: bool,
-    /// Hash of the contents, once somebody asks.
+    /// Computed on demand.
     shown: OnceCell<u64>,
 }
 
 impl Review {
-    /// Takes `changes` apart, with `context` lines around hunks.
     pub fn new(changes: &[FileChange], context: usize) -> Self {
         Self::folding(changes, &[], &Quiet::new(), context)
     }
 
-    /// As [`Review::new`], where `unfit` of the changes cannot be taken as they are, and the files of `quiet` come
-    /// last, each folded to one decision where it has several hunks or many lines.
+    /// Like [`Review::new`]. `unfit` changes cannot be taken as they are. Files of `quiet` come
+    /// last; with several hunks or many lines, each is folded into one decision.
     pub fn folding(changes: &[FileChange], unfit: &[Unfit], quiet: &Quiet, context: usize) -> Self {
         let file = |entry: &Entry<'_>| {
             let is_it = |unfit: &&Unfit| [entry.path, entry.old_path].contains(&&unfit.path);
@@ -238,8 +216,8 @@ impl Review {
         Self { files, units, context, whole: false, shown: OnceCell::new() }
     }
 
-    /// Takes changes of memory apart: section by section to be looked at, but decided as a whole,
-    /// since a memory proposal is operations that belong together.
+    /// Splits changes of memory by section for reading. They are decided as a whole: operations of
+    /// a memory proposal belong together.
     pub fn of_memory(changes: &[FileChange], context: usize) -> Self {
         let mut review = Self::new(changes, context);
         review.whole = true;
@@ -258,66 +236,57 @@ impl Review {
         review
     }
 
-    /// True when it is decided as a whole, so that no unit can be taken or left out.
     pub fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// The files, in path order.
     pub fn files(&self) -> &[FileReview] {
         &self.files
     }
 
-    /// Everything that can be decided, in order.
     pub fn units(&self) -> &[Unit] {
         &self.units
     }
 
-    /// Lines of context around hunks.
     pub fn context(&self) -> usize {
         self.context
     }
 
-    /// The file that unit `unit` belongs to.
     pub fn file_of(&self, unit: usize) -> &FileReview {
         &self.files[self.units[unit].file]
     }
 
-    /// The indices of the units of file `file`.
     pub fn units_of(&self, file: usize) -> Range<usize> {
         let start = self.units.partition_point(|unit| unit.file < file);
         start..self.units.partition_point(|unit| unit.file <= file)
     }
 
-    /// How many units are decided.
     pub fn decided(&self) -> usize {
         self.units.iter().filter(|unit| unit.decision.is_some()).count()
     }
 
-    /// True when something was edited.
     pub fn is_edited(&self) -> bool {
         self.units.iter().any(|unit| matches!(unit.decision, Some(Decision::Edit { .. })))
     }
 
-    /// True where something does not fit the present files, so that it cannot be applied as a whole.
+    /// Then the proposal cannot be applied as a whole.
     pub fn is_unfit(&self) -> bool {
         self.units.iter().any(|unit| unit.unfit.is_some())
     }
 
-    /// Sets a decision; returns the one before. What does not fit is not taken as it is: nothing is
-    /// decided then.
+    /// Sets a decision and returns the previous one. Taking an unfit unit clears the decision.
     pub fn decide(&mut self, unit: usize, decision: Option<Decision>) -> Option<Decision> {
         let is_unfit = self.units[unit].unfit.is_some();
         let decision = decision.filter(|said| !(is_unfit && *said == Decision::Take));
         std::mem::replace(&mut self.units[unit].decision, decision)
     }
 
-    /// Has an editor begin with `bytes` at unit `unit`, as far as it has text.
+    /// Sets the editor's initial text, if the unit has text.
     pub fn draft(&mut self, unit: usize, bytes: Vec<u8>) {
         self.units[unit].draft = self.editable(unit).map(|_| bytes);
     }
 
-    /// Hash of the contents, and of how they are taken apart: decisions about others do not count for these.
+    /// Hash of contents and context: decisions on other content do not count.
     pub fn shown(&self) -> u64 {
         *self.shown.get_or_init(|| {
             let mut hasher = DefaultHasher::new();
@@ -329,7 +298,6 @@ impl Review {
         })
     }
 
-    /// The parts that unit `unit` splits into; `None` if it cannot be split.
     pub fn parts(&self, unit: usize) -> Option<Vec<Hunk>> {
         let Part::Hunk(hunk) = &self.units[unit].part else { return None };
         // Conflict markers belong together.
@@ -337,8 +305,8 @@ impl Review {
             .then(|| self.file_of(unit).diff.split(hunk, self.context))
     }
 
-    /// Puts the parts of unit `unit` in its place, undecided. Returns how many they are, or
-    /// `None` if it cannot be split.
+    /// Replaces a unit by its parts, undecided, and returns their number. `None` if it cannot be
+    /// split.
     pub fn split(&mut self, unit: usize) -> Option<usize> {
         let parts = self.parts(unit)?;
         let file = self.units[unit].file;
@@ -348,8 +316,8 @@ impl Review {
         Some(count)
     }
 
-    /// Opens the folded unit `unit`: puts the parts of its file in its place, undecided. Returns how many they
-    /// are, or `None` if it is not folded.
+    /// Replaces a folded unit by the parts of its file, undecided, and returns their number. `None`
+    /// if it is not folded.
     pub fn open(&mut self, unit: usize) -> Option<usize> {
         self.units[unit].folded?;
         let file = self.units[unit].file;
@@ -369,13 +337,13 @@ impl Review {
         Some(count)
     }
 
-    /// Undoes [`Review::split`]: puts `whole` in the place of `count` units from `unit` on.
+    /// Undoes [`Review::split`].
     pub(super) fn join(&mut self, unit: usize, count: usize, whole: Unit) {
         self.units.splice(unit..unit + count, [whole]);
     }
 
-    /// The text that editing unit `unit` starts with: the lines it leads to, with the context
-    /// that belongs to no other unit. `None` where there is no text to edit.
+    /// Initial text for editing a unit: its new lines, with context that belongs to no other unit.
+    /// `None` without text.
     pub fn editable(&self, unit: usize) -> Option<Vec<u8>> {
         let file = self.file_of(unit);
         if self.units[unit].unfit.is_some()
@@ -399,15 +367,14 @@ impl Review {
         }
     }
 
-    /// Whether `text` has a conflict marker of the file of unit `unit`: a line that is, to the byte,
-    /// one of those that [`crate::changeset::settle`] wrote into it. Lines of the file's own that
-    /// look like markers are shorter than those.
+    /// True if `text` contains, to the byte, a conflict marker that [`crate::changeset::settle`]
+    /// wrote into this file. Similar lines of the file itself are shorter.
     pub fn has_markers(&self, unit: usize, text: &[u8]) -> bool {
         let markers = self.file_of(unit).markers();
         !markers.is_empty() && text.lines().any(|line| markers.contains(&line))
     }
 
-    /// The next undecided unit after `from`, then from the start. `None` if all are decided.
+    /// Wraps around; `None` if all units are decided.
     pub fn next_undecided(&self, from: usize) -> Option<usize> {
         let open = |at: &usize| self.units[*at].decision.is_none();
         (from + 1..self.units.len())
@@ -415,8 +382,8 @@ impl Review {
             .or_else(|| (0..self.units.len().min(from + 1)).find(open))
     }
 
-    /// The next unit after `from`, going round, whose path or lines hold `text`. Without a
-    /// capital letter in `text`, case does not matter (for ASCII letters).
+    /// The next unit, wrapping around, whose path or lines hold `text`. ASCII case matters only if
+    /// `text` has a capital letter.
     pub fn search(&self, from: usize, text: &str) -> Option<usize> {
         let exact = text.chars().any(char::is_uppercase);
         let needle = if exact { text.to_owned() } else { text.to_ascii_lowercase() };

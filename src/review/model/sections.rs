@@ -1,11 +1,10 @@
-//! Which sections of a memory file a hunk changes, so that memory is reviewed by section.
+//! Sections of a memory file that a hunk changes.
 
 use std::ops::Range;
 
 use crate::changeset::hunks::{Diff, Edit, Hunk};
 use crate::memory::markdown;
 
-/// The sections of both sides of a file: their lines, and what they are called.
 #[derive(Debug)]
 pub(super) struct Sections {
     before: Vec<(Range<usize>, String)>,
@@ -13,12 +12,11 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// Those of the file that `diff` is about; none where it is not UTF-8.
     pub(super) fn of(diff: &Diff<'_>) -> Self {
         Self { before: named(diff.before().bytes()), after: named(diff.after().bytes()) }
     }
 
-    /// `use-nats (new)`, `one, two`; `None` outside of every section.
+    /// `use-nats (new)`, `one, two`; `None` outside sections.
     pub(super) fn label(&self, diff: &Diff<'_>, hunk: &Hunk) -> Option<String> {
         let mut labels: Vec<String> = Vec::new();
         for edit in &diff.edits()[hunk.edits.clone()] {
@@ -33,7 +31,7 @@ impl Sections {
 
     fn touched(&self, diff: &Diff<'_>, edit: &Edit) -> Vec<String> {
         let known = |list: &[(Range<usize>, String)], name: &str| list.iter().any(|s| s.1 == name);
-        // Blank lines between two sections belong to neither.
+        // Blank lines between sections belong to neither.
         let holds = |text: &crate::changeset::hunks::Text<'_>, lines: &Range<usize>| {
             let text = text.lines(lines.clone());
             text.iter().any(|byte| !byte.is_ascii_whitespace())

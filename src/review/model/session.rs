@@ -1,4 +1,4 @@
-//! Walking several proposals: where one is, what was decided, and every step back.
+//! A walk through several proposals: position, decisions, and undo.
 
 use std::ops::Range;
 
@@ -11,78 +11,64 @@ use crate::changeset::marks::Mark;
 use crate::proposal::ProposalId;
 use crate::proposal::event::Comment;
 
-/// A proposal of the queue, as it is known without reading any content.
+/// Known without reading content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
-    /// Which proposal.
     pub id: ProposalId,
-    /// What deserves a second look.
     pub marks: Vec<Mark>,
-    /// Event id of the revision that it was queued with.
+    /// Event id of the queued revision.
     pub revision: String,
-    /// Lines that it adds and removes.
+    /// Lines added and removed.
     pub lines: u64,
-    /// What the answers do with it that an earlier review has saved.
+    /// Saved by an earlier review.
     pub answers: Option<Intent>,
 }
 
-/// One proposal in the session.
 #[derive(Clone, Debug)]
 pub struct Slot {
-    /// Which.
     pub ticket: Ticket,
-    /// Taken apart, once it has been reached.
+    /// Present once reached.
     pub review: Option<Review>,
-    /// Decided as a whole, whatever was said to its hunks.
+    /// Overrides decisions on hunks.
     pub outcome: Option<Verdict>,
-    /// What was answered about it was saved by an earlier review, and not decided in this one.
+    /// The answers come from an earlier review.
     pub saved: bool,
-    /// Said about it, and not written yet; without a revision about the one under review.
+    /// Unwritten; without a revision, about the one under review.
     pub comments: Vec<Comment>,
-    /// It was decided, and that was written, earlier in this session.
+    /// Decided and written earlier in this session.
     pub done: bool,
 }
 
-/// What is to be written for one proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Not all of it is decided; it waits.
+    /// Partly undecided; stays pending.
     #[serde(skip)]
     Open {
-        /// Units decided.
         decided: usize,
-        /// Units in all; 0 when it was not reached.
+        /// 0 before the proposal was reached.
         total: usize,
     },
-    /// All of it is applied as it was proposed.
+    /// Apply the whole as proposed.
     Apply,
-    /// These changes are applied in a new revision.
+    /// Apply these changes in a new revision.
     #[serde(skip)]
     Part(Vec<FileChange>),
-    /// Every hunk was left out: rejected, if the reviewer says so.
+    /// Every hunk was left out: rejected if the reviewer confirms.
     #[serde(skip)]
     Nothing,
-    /// Rejected.
     Reject {
-        /// Why; the proposer gets it back.
+        /// Sent to the proposer.
         reason: String,
     },
-    /// Sent back; it stays pending.
-    RequestChanges {
-        /// What should change.
-        reason: String,
-    },
-    /// Decided by someone else meanwhile; nothing is written.
+    /// Sent back; stays pending.
+    RequestChanges { reason: String },
+    /// Decided elsewhere; nothing is written.
     #[serde(skip)]
-    Gone {
-        /// What it is now.
-        status: String,
-    },
+    Gone { status: String },
 }
 
 impl Slot {
-    /// What is to be written.
     pub fn verdict(&self) -> Verdict {
         if let Some(outcome) = &self.outcome {
             return outcome.clone();
@@ -99,7 +85,7 @@ impl Slot {
         if changes.is_empty() { Verdict::Nothing } else { Verdict::Part(changes) }
     }
 
-    /// What the answers so far do with it; `None` where nothing was answered, or somebody else has decided.
+    /// `None` without answers, or if decided elsewhere.
     pub fn intent(&self) -> Option<Intent> {
         let has_drafts =
             || self.review.iter().flat_map(Review::units).any(|unit| unit.draft.is_some());
@@ -113,75 +99,58 @@ impl Slot {
         }
     }
 
-    /// True when there is something to write, and nothing left to ask.
+    /// True if there is something to write and no question left.
     pub fn is_answered(&self) -> bool {
         self.is_settled() && self.verdict() != Verdict::Nothing
     }
 
-    /// True when nothing is left to ask about it.
     pub fn is_settled(&self) -> bool {
         !matches!(self.verdict(), Verdict::Open { .. })
     }
 }
 
-/// What a key does.
+/// The effect of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Take this unit.
     Take,
-    /// Leave it out.
     Leave,
-    /// Take this unit and the undecided rest of its file.
+    /// Includes the undecided rest of the file.
     TakeFile,
-    /// Leave this unit and the undecided rest of its file out.
+    /// Includes the undecided rest of the file.
     LeaveFile,
-    /// Split it into its parts.
     Split,
-    /// Open a folded file: its hunks are decided one by one.
+    /// Opens a folded file for single decisions.
     Open,
-    /// Take this text instead.
+    /// Replacement text.
     Edit(Vec<u8>),
-    /// On without deciding.
     Next,
-    /// Back without deciding.
     Previous,
-    /// To unit n of this proposal, from 0.
+    /// Index of a unit of this proposal.
     Goto(usize),
-    /// To the first unit of the next file, without deciding.
     NextFile,
-    /// To the first unit of the file before, without deciding.
     PreviousFile,
-    /// To file n of this proposal, from 0: to its first undecided unit, or its first.
+    /// File index; goes to its first undecided unit, or its first.
     GotoFile(usize),
-    /// To the next unit that holds this text.
     Search(String),
-    /// Say something.
     Comment(Comment),
-    /// Apply all of this proposal.
     ApplyAll,
-    /// Reject it.
     Reject(String),
-    /// Send it back.
     RequestChanges(String),
-    /// It was decided elsewhere.
+    /// Decided elsewhere.
     Gone(String),
-    /// On to the next proposal.
     Skip,
-    /// Back to the proposal before.
     Back,
-    /// Undo the last decision, wherever it was.
+    /// Undoes the last decision, in any proposal.
     Undo,
 }
 
 impl Action {
-    /// True for what decides on part of a proposal.
     fn takes_part(&self) -> bool {
         use Action::{Edit, Leave, LeaveFile, Split, Take, TakeFile};
         matches!(self, Take | Leave | TakeFile | LeaveFile | Split | Edit(_))
     }
 }
 
-/// Why an action does nothing, for the person at the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal(pub &'static str);
 
@@ -206,7 +175,6 @@ impl Refusal {
     );
 }
 
-/// How to take one action back.
 #[derive(Clone, Debug)]
 struct Step {
     slot: usize,
@@ -222,19 +190,16 @@ enum Change {
     Comment,
 }
 
-/// A walk through proposals.
 #[derive(Clone, Debug)]
 pub struct Session {
     slots: Vec<Slot>,
-    /// The proposal one is at; `slots.len()` at the end.
+    /// Current proposal; `slots.len()` at the end.
     at: usize,
-    /// The unit one is at.
     unit: usize,
     history: Vec<Step>,
 }
 
 impl Session {
-    /// Starts at the first of `tickets`.
     pub fn new(tickets: Vec<Ticket>) -> Self {
         let slot = |ticket| Slot {
             ticket,
@@ -247,40 +212,36 @@ impl Session {
         Self { slots: tickets.into_iter().map(slot).collect(), at: 0, unit: 0, history: Vec::new() }
     }
 
-    /// Every proposal of the session.
     pub fn slots(&self) -> &[Slot] {
         &self.slots
     }
 
-    /// Which proposal one is at; as many as there are at the end.
+    /// Index of the current proposal; `slots().len()` at the end.
     pub fn position(&self) -> usize {
         self.at
     }
 
-    /// The proposal one is at; `None` at the end.
+    /// `None` at the end.
     pub fn slot(&self) -> Option<&Slot> {
         self.slots.get(self.at)
     }
 
-    /// Which unit of it one is at.
     pub fn unit_index(&self) -> usize {
         self.unit
     }
 
-    /// The review one is in, once [`Session::open`] has been called for it.
     pub fn review(&self) -> Option<&Review> {
         self.slot()?.review.as_ref()
     }
 
-    /// The unit one is at.
     pub fn unit(&self) -> Option<&Unit> {
         self.review()?.units().get(self.unit)
     }
 
-    /// Hands over the content of the proposal one is at, and what was answered about it before: the first time
-    /// that is what was saved. Goes to its first undecided unit.
+    /// Opens the current proposal with earlier answers, at first those that were saved, at its
+    /// first undecided unit.
     pub fn open(&mut self, mut review: Review, answers: Option<Answers>) {
-        // Steps on what was there before cannot be undone on what is there now.
+        // Earlier steps do not fit the new content.
         self.history.retain(|step| step.slot != self.at);
         if let Some(slot) = self.slots.get_mut(self.at) {
             let is_saved = slot.review.is_none() || slot.saved;
@@ -292,18 +253,16 @@ impl Session {
         }
     }
 
-    /// Goes to proposal `at`. Not a step.
+    /// Goes to proposal `at`, without an undo step.
     pub fn visit(&mut self, at: usize) {
         self.at = at.min(self.slots.len());
         self.unit = self.review().map_or(0, first_open);
     }
 
-    /// True when there is something to undo.
     pub fn can_undo(&self) -> bool {
         !self.history.is_empty()
     }
 
-    /// What undo would take back, in words.
     pub fn undoes(&self) -> Option<String> {
         let step = self.history.last()?;
         let id = &self.slots.get(step.slot)?.ticket.id;
@@ -317,16 +276,14 @@ impl Session {
         Some(format!("{what} ({id})"))
     }
 
-    /// How many steps can be undone.
     pub fn steps(&self) -> usize {
         self.history.len()
     }
 
-    /// Does what a key asks for. After a decision the session is at the next undecided unit of
-    /// the proposal, or at the next proposal if there is none.
+    /// Performs an action. A decision leads to the next undecided unit, or the next proposal.
     ///
     /// # Errors
-    /// Why nothing was done; the session is as before.
+    /// The refusal; the session is unchanged.
     pub fn act(&mut self, action: Action) -> Result<(), Refusal> {
         match action {
             Action::Undo => return self.undo(),
@@ -352,7 +309,7 @@ impl Session {
                 return self.settle(Verdict::RequestChanges { reason });
             }
             Action::Gone(status) => {
-                // Not the reviewer's doing, so nothing to undo.
+                // Without an undo step: another process decided.
                 self.gone(self.at, status);
                 self.leave_slot();
                 return Ok(());
@@ -401,14 +358,13 @@ impl Session {
         }
     }
 
-    /// Notes that proposal `at` was decided elsewhere.
+    /// Records a decision made elsewhere.
     pub fn gone(&mut self, at: usize, status: String) {
         if let Some(slot) = self.slots.get_mut(at) {
             slot.outcome = Some(Verdict::Gone { status });
         }
     }
 
-    /// Notes that what was decided about proposal `at` is written, so that it is behind: `status`.
     pub fn done(&mut self, at: usize, status: &str) {
         if let Some(slot) = self.slots.get_mut(at) {
             slot.done = true;
@@ -417,15 +373,14 @@ impl Session {
         }
     }
 
-    /// Forgets the comments on proposal `at`, which have been written.
+    /// Drops written comments.
     pub fn said(&mut self, at: usize) {
         if let Some(slot) = self.slots.get_mut(at) {
             slot.comments.clear();
         }
     }
 
-    /// Forgets what was decided about proposal `at` as a whole, which has been written. What was
-    /// said to its hunks stays.
+    /// Drops a written verdict on the whole; decisions on hunks stay.
     pub fn written(&mut self, at: usize) {
         if let Some(slot) = self.slots.get_mut(at) {
             slot.outcome = None;
@@ -437,14 +392,13 @@ impl Session {
         Ok(())
     }
 
-    /// Goes to file `to`; where there is none, that is `refusal`.
     fn go_to_file(&mut self, to: Option<usize>, refusal: Refusal) -> Result<(), Refusal> {
         let review = self.review().ok_or(Refusal::AT_END)?;
         let to = to.filter(|to| *to < review.files().len()).ok_or(refusal)?;
         let mut units = review.units_of(to);
         let first = units.start;
         let open = units.find(|at| review.units()[*at].decision.is_none());
-        // A file may have no unit at all: nothing of it is asked.
+        // A file may have no unit: nothing in it is asked about.
         let unit = open.unwrap_or(first).min(review.units().len().saturating_sub(1));
         self.go(unit)
     }
@@ -459,7 +413,7 @@ impl Session {
         Ok(self.unit..review.units_of(unit.file).end)
     }
 
-    /// Decides the first unit of `range` and whatever else in it is undecided.
+    /// Decides the first unit of `range` and the undecided others.
     fn decide(&mut self, range: Range<usize>, decision: &Decision) -> Result<(), Refusal> {
         let first = range.start;
         let review = self.slots[self.at].review.as_mut().ok_or(Refusal::AT_END)?;

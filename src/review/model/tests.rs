@@ -36,7 +36,6 @@ fn session(proposals: &[Vec<FileChange>]) -> Session {
     session
 }
 
-/// Forty numbered lines, some of them replaced by what `edit` gives.
 fn lines(edit: impl Fn(usize) -> Option<String>) -> String {
     (0..40).map(|n| edit(n).unwrap_or(format!("{n}\n"))).collect()
 }
@@ -57,7 +56,7 @@ fn taking_some_hunks_gives_exactly_those() {
     let Verdict::Part(changes) = s.slots()[0].verdict() else { panic!() };
     let expected = lines(|n| [5, 35].contains(&n).then(|| format!("new {n}\n")));
     assert_eq!(changes[0].after.as_ref().unwrap().bytes, expected.as_bytes());
-    // What was left out, on top of that, gives the whole.
+    // The rest on top gives the whole.
     let left = rest(s.slots()[0].review.as_ref().unwrap());
     assert_eq!(left[0].before, changes[0].after);
     assert_eq!(left[0].after, three_hunks()[0].after);
@@ -207,7 +206,6 @@ fn search_goes_round_and_minds_case_only_with_capitals() {
     assert_eq!(s.act(Action::Search("nowhere".into())), Err(Refusal::NOT_FOUND));
 }
 
-/// What was answered about the first proposal, as a file has it.
 fn saved(session: &Session) -> Answers {
     let answers = Answers::of(&session.slots()[0]).unwrap();
     serde_json::from_slice(&serde_json::to_vec(&answers).unwrap()).unwrap()
@@ -226,7 +224,7 @@ fn saved_decisions_count_for_the_same_contents_alone() {
     let decided: Vec<_> = same.units().iter().map(|unit| unit.decision.clone()).collect();
     assert_eq!(decided, [Some(Decision::Take), Some(Decision::Leave), None]);
 
-    // A line more above, as where the files have changed meanwhile.
+    // One more line above, as if the files had changed.
     let before = format!("more\n{}", lines(|_| None));
     let after = format!("more\n{}", lines(|n| (n == 5).then(|| "new 5\n".into())));
     let mut other = Review::new(&[change("a.txt", Some(&before), Some(&after))], 3);
@@ -252,7 +250,7 @@ fn a_saved_edit_is_a_draft_and_no_decision() {
     let review = other.review().unwrap();
     assert_eq!((review.decided(), review.editable(0)), (0, Some(b"mine\n".to_vec())));
     assert!(review.changes().is_empty());
-    // Looking and leaving keeps it for the next time.
+    // Leaving without a decision keeps the answers.
     assert_eq!(saved(&other), answers);
 }
 

@@ -1,5 +1,5 @@
-//! The overview before the first hunk: all that is pending, by agent and task, on one screen. From it one
-//! begins, goes to a proposal, or decides on a group with one counted question.
+//! The overview of pending proposals by agent and task. The reviewer begins, chooses a proposal, or
+//! decides on a group with one counted question.
 
 use std::collections::BTreeSet;
 
@@ -18,11 +18,9 @@ use crate::render::style::Role;
 use crate::review::model::{Intent, Key, Slot, Verdict};
 use crate::text::{self, escape};
 
-/// Letters that name groups, in the order of the groups.
 const LETTERS: std::ops::RangeInclusive<char> = 'a'..='z';
 
 impl Terminal<'_> {
-    /// Shows the overview until the reviewer goes on from it.
     pub(super) fn board(&mut self) -> Asked<Next> {
         self.current = None;
         loop {
@@ -67,7 +65,7 @@ impl Terminal<'_> {
         }
     }
 
-    /// The groups of what is not behind yet, each with its letter and with what was answered so far.
+    /// Groups of open proposals, each with its letter and answers.
     fn groups(&mut self) -> Vec<Group> {
         let mut groups = self.host.overview();
         let slots = self.session.slots();
@@ -76,7 +74,7 @@ impl Terminal<'_> {
         for group in &mut groups {
             group.rows.retain(|row| !slot(row).is_some_and(is_behind));
             for row in &mut group.rows {
-                // What was answered in this session stands in the place of what was saved.
+                // Answers of this session replace saved ones.
                 if let Some(slot) = slot(row).filter(|slot| slot.review.is_some()) {
                     row.answer = slot.intent().map(Intent::label);
                 }
@@ -95,13 +93,13 @@ impl Terminal<'_> {
         let is_open = |row: &&Row| row.number.is_some();
         let all = groups.iter().flat_map(|group| &group.rows).filter(is_open).count();
         let options = &self.console.options;
-        // The title, the question in two lines at most, and where the cursor comes to stand.
+        // Title, question of at most two lines, and cursor line.
         let text = overview::overview(groups, &options.palette, options.columns, rows.max(12) - 5);
         let title = options.palette.paint(Role::Title, format!("{all} pending"));
         self.console.write(&format!("\n{title}\n{text}"))
     }
 
-    /// The place of the proposal that `text` names: by its number, or by the beginning of its id.
+    /// Finds a proposal by its number or id prefix.
     fn named(&self, text: &str) -> Option<usize> {
         let slots = self.session.slots();
         if let Some(at) = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1))
@@ -118,7 +116,6 @@ impl Terminal<'_> {
         first.filter(|_| found.next().is_none()).or_else(by_number)
     }
 
-    /// Asks which group, shows what deciding on it comes to, asks once, and writes it.
     fn decide_on_group(&mut self, groups: &[Group], applies: bool) -> Asked<()> {
         let Some(group) = self.choose_group(groups)? else { return Ok(()) };
         let slots = self.session.slots();
@@ -172,8 +169,8 @@ impl Terminal<'_> {
         Ok(found)
     }
 
-    /// Shows what deciding on these of the group comes to, asks once, and writes it; `left_out` more carry
-    /// marks, and are asked about apart. False where the answer was no.
+    /// Shows the outcome for these members of the group, asks once, and writes it. `left_out` more
+    /// carry marks and get their own question. False if the answer was no.
     fn decide_on(
         &mut self,
         group: &Group,
@@ -191,7 +188,7 @@ impl Terminal<'_> {
             edited: false,
             comments: Vec::new(),
             take_residue: false,
-            // Of what is rejected as a group, no line was shown.
+            // A group is rejected without showing its lines.
             unshown_lines: slots[*at].ticket.lines,
             group: None,
         };
@@ -246,7 +243,7 @@ impl Terminal<'_> {
     }
 }
 
-/// `12 proposals by claude · T-2, +84 −31 in 9 files`, of what will be written.
+/// `12 proposals by claude · T-2, +84 −31 in 9 files`, counting only what is written.
 fn subject(group: &Group, decided: &[Decided]) -> String {
     let (mut counts, mut files) = (Counts::default(), BTreeSet::new());
     for (_, outlook) in outlooks(decided) {
@@ -273,7 +270,6 @@ fn board_keys(writes: bool) -> Vec<Key> {
     ])
 }
 
-/// What the marks of the overview and of lists mean.
 fn marks_explained(options: &crate::render::diff::Options) -> String {
     let mut out = String::new();
     let text = "!  carries marks: what deserves a second look, as a secret, a file of CI or a deletion; a\n   \

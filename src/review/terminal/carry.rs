@@ -1,4 +1,4 @@
-//! Carrying out what was confirmed: what the last screen showed is written, or nothing of it.
+//! Carries out confirmed decisions: writes what the last screen showed, or nothing.
 
 use super::{End, Order, Outlook, Terminal};
 use crate::error::Result;
@@ -6,18 +6,16 @@ use crate::proposal::event::Comment;
 use crate::review::model::{Review, Verdict, rest};
 use crate::text::escape;
 
-/// A decision of the session, and what carrying it out would write.
+/// A decision and its outcome.
 pub(super) struct Decided {
-    /// Its place in the session.
+    /// Index in the session.
     pub(super) at: usize,
-    /// What is to be written.
     pub(super) order: Order,
-    /// The files; `None` where it writes none, an error where it cannot be carried out.
+    /// Changed files; `None` if no file is written.
     pub(super) outlook: Option<Result<Outlook>>,
 }
 
 impl Decided {
-    /// False where only comments are written, or nothing.
     pub(super) fn decides(&self) -> bool {
         let open = matches!(self.order.verdict, Verdict::Open { .. } | Verdict::Nothing);
         !open && !matches!(self.outlook, Some(Err(_)))
@@ -25,7 +23,7 @@ impl Decided {
 }
 
 impl Terminal<'_> {
-    /// What was decided or said, in the order of the session, with what it would write.
+    /// Decisions and comments in the order of the session.
     pub(super) fn decided(&mut self) -> Result<Vec<Decided>> {
         let (mut places, mut orders) = (Vec::new(), Vec::new());
         for (at, slot) in self.session.slots().iter().enumerate() {
@@ -90,7 +88,7 @@ impl Terminal<'_> {
         Ok(end)
     }
 
-    /// Notes that `one` is written: what was decided is kept no longer.
+    /// Drops the saved answers of a written decision.
     fn settle(&mut self, at: usize, one: &Decided) -> Result<()> {
         if !one.decides() {
             return self.keep(at);
@@ -103,7 +101,6 @@ impl Terminal<'_> {
         self.host.keep(&one.order.id, None)
     }
 
-    /// Writes the comments on a proposal that stays open.
     fn comment(&mut self, order: &Order) -> Result<String> {
         self.host.comment(&order.id, &order.revision, &order.comments)?;
         Ok("stays pending".to_owned())

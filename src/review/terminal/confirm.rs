@@ -1,4 +1,4 @@
-//! The end of a session: what was decided and what it will write is shown, and confirmed once.
+//! The last screen: shows decisions and what they write, and asks once.
 
 use super::carry::Decided;
 use super::console::Asked;
@@ -14,7 +14,6 @@ use crate::review::model::{Action, Key, Verdict};
 use crate::text::escape;
 
 impl Terminal<'_> {
-    /// Shows what was decided and what it will write, and asks once.
     pub(super) fn confirm(&mut self) -> Asked<Next> {
         self.reach_saved()?;
         self.note_changes()?;
@@ -91,7 +90,6 @@ impl Terminal<'_> {
         }
     }
 
-    /// Asks `question` below what was shown of `decided`, of which `unshown` was not; the pager shows it.
     pub(super) fn ask_last(
         &mut self,
         question: &str,
@@ -112,11 +110,10 @@ impl Terminal<'_> {
         }
     }
 
-    /// Shows what the decisions will write, as far as there is room, and what cannot be written. Returns for
-    /// each how much of it there was no room for, and was not on the screen before.
+    /// Returns counts of lines that were on neither this screen nor an earlier one.
     pub(super) fn show_last(&mut self, decided: &[Decided]) -> Result<Vec<Unshown>> {
         let limit = self.limit();
-        // Line by line: what is not shown is counted in lines of the difference.
+        // Unshown lines are counted in lines of the unified diff.
         let options = Options { layout: Layout::Unified, ..self.diff_options() };
         let is_shown = |one: &&Decided| matches!(one.outlook, Some(Ok(_)));
         let earlier = decided.iter().filter(is_shown).map(|one| self.seen.of(one.at)).collect();
@@ -144,8 +141,7 @@ impl Terminal<'_> {
         self.host.page(&text)
     }
 
-    /// Marks what another process has decided or revised while it was under review, and tells what
-    /// others have said about the rest.
+    /// Marks proposals that another process decided or revised, and prints new comments.
     fn note_changes(&mut self) -> Result<()> {
         for at in 0..self.session.slots().len() {
             let slot = &self.session.slots()[at];

@@ -1,4 +1,4 @@
-//! What is printed and asked at the terminal, and how an answer ends the review instead.
+//! Output and questions at the terminal.
 
 use std::fmt::Display;
 
@@ -14,13 +14,11 @@ use crate::text::escape;
 
 use super::screen;
 
-/// Why the review ends in the middle of a question.
 pub(super) enum Halt {
     /// Ctrl-C.
     Interrupted,
     /// Ctrl-D, or the terminal is gone.
     Ended,
-    /// Something failed.
     Failed(Error),
 }
 
@@ -30,14 +28,12 @@ impl From<Error> for Halt {
     }
 }
 
-/// What comes of something that may ask.
 pub(super) type Asked<T> = std::result::Result<T, Halt>;
 
-/// The terminal of the person who reviews.
 pub(super) struct Console {
     term: Term,
     keyboard: Prompt,
-    /// How differences are painted; as wide as the terminal was last.
+    /// Adapted to the terminal's width.
     pub(super) options: Options,
 }
 
@@ -47,7 +43,7 @@ impl Console {
         Self { term, keyboard, options }
     }
 
-    /// Takes the terminal's present size, which may have changed since the last prompt. Returns its rows.
+    /// Reads the terminal's size, which may change between prompts. Returns its rows.
     pub(super) fn measure(&mut self) -> usize {
         let (rows, columns) = self.term.size_checked().unwrap_or((24, 80));
         self.options.columns = usize::from(columns).max(20);
@@ -59,12 +55,11 @@ impl Console {
         written.map_err(|error| Error::io("write to the terminal", &error))
     }
 
-    /// Prints `text` as a line.
     pub(super) fn say(&self, text: &str) -> Result<()> {
         self.write(&format!("{text}\n"))
     }
 
-    /// Prints a message of aye's own, in lines that fit.
+    /// Wraps a message of aye.
     pub(super) fn tell(&self, role: Role, text: &str) -> Result<()> {
         for line in width::wrap(text, self.options.columns) {
             self.say(&self.options.palette.paint(role, line))?;
@@ -76,13 +71,11 @@ impl Console {
         self.tell(Role::Dim, &text.to_string())
     }
 
-    /// Prints an error that does not end the review.
     pub(super) fn fail(&self, error: &Error) -> Result<()> {
         let text = format!("{}: {}", error.code().id, escape::line(error.message()));
         self.say(&self.options.palette.paint(Role::Bad, text))
     }
 
-    /// Prints why a decision is not, or will not be, written.
     pub(super) fn not_written(&self, what: &str, error: &Error) -> Result<()> {
         self.tell(Role::Bad, &format!("{what}: {}", escape::line(error.message())))?;
         match error.hint_text() {
@@ -91,7 +84,7 @@ impl Console {
         }
     }
 
-    /// Prints `prompt` and waits for a key. Enter is a line feed.
+    /// Enter returns a line feed.
     pub(super) fn key(&mut self, prompt: &str) -> Asked<char> {
         self.write(prompt)?;
         loop {
@@ -114,7 +107,7 @@ impl Console {
                 Press::End => return Err(Halt::Ended),
                 Press::Char(key) => {
                     self.say(key.encode_utf8(&mut [0; 4]))?;
-                    // It may have been resized while the prompt stood.
+                    // The terminal may have been resized during the prompt.
                     self.measure();
                     return Ok(key);
                 }
@@ -122,7 +115,6 @@ impl Console {
         }
     }
 
-    /// Asks `question` until one of `keys` is pressed.
     pub(super) fn choose(&mut self, question: &str, keys: &[Key]) -> Asked<char> {
         let prompt = screen::prompt(None, question, keys, &self.options);
         loop {
@@ -134,7 +126,7 @@ impl Console {
         }
     }
 
-    /// Asks for a line, of which `typed` was typed already; `None` for Esc.
+    /// The line begins with `typed`; `None` for Esc.
     pub(super) fn line(&self, prompt: &str, typed: &str) -> Asked<Option<String>> {
         let answer = self.keyboard.line_from(prompt, typed);
         match answer.map_err(|error| Error::io("read from the terminal", &error))? {
@@ -145,7 +137,7 @@ impl Console {
         }
     }
 
-    /// Asks for a reason, which the proposer gets back; `None` for Esc.
+    /// `None` for Esc.
     pub(super) fn reason(&self, prompt: &str) -> Asked<Option<String>> {
         loop {
             match self.line(prompt, "")? {

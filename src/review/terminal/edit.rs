@@ -1,4 +1,4 @@
-//! What the reviewer writes: a comment, and another text for a hunk.
+//! The reviewer's comments and edits.
 
 use super::console::Asked;
 use super::{Terminal, screen};
@@ -8,11 +8,11 @@ use crate::proposal::event::{Comment, CommentKind};
 use crate::render::diff::Painter;
 use crate::render::style::Role;
 
-/// Longest text of a suggestion, in bytes.
+/// Bytes of a suggestion.
 const MOST_SUGGESTED: usize = 64 << 10;
 
 impl Terminal<'_> {
-    /// Asks for a comment; of a suggestion, an editor asks for the lines.
+    /// An editor asks for a suggestion's lines.
     pub(super) fn comment_on(&mut self) -> Asked<Option<Comment>> {
         let prompt = match self.session.comment_line() {
             Some(line) => format!(
@@ -27,7 +27,6 @@ impl Terminal<'_> {
         }
     }
 
-    /// `comment` with what an editor makes of its lines.
     fn suggest(&mut self, mut comment: Comment) -> Result<Option<Comment>> {
         let review = self.session.review();
         let file = review.map(|review| review.file_of(self.session.unit_index()));
@@ -52,7 +51,7 @@ impl Terminal<'_> {
         Ok(None)
     }
 
-    /// Lets the reviewer edit the unit; `None` if nothing came of it.
+    /// `None` if the unit stays undecided.
     pub(super) fn edit(&mut self) -> Result<Option<Vec<u8>>> {
         let at = self.session.unit_index();
         let Some(review) = self.session.review() else { return Ok(None) };
@@ -65,7 +64,7 @@ impl Terminal<'_> {
         let why = if review.has_markers(at, &edited) {
             "conflict markers are left in it, so nothing is decided; e edits it again"
         } else if edited.is_empty() {
-            // As with a commit message: who empties the file wants out.
+            // As with a commit message, an empty file aborts.
             "nothing is left of it, so nothing is decided; n leaves the hunk out"
         } else if edited != text || is_draft {
             for oddity in oddities(&edited) {
@@ -81,8 +80,7 @@ impl Terminal<'_> {
         Ok(None)
     }
 
-    /// What the reviewer's editor makes of `text`, part of the file at `path`; `None` where it fails, which
-    /// is reported.
+    /// Reports a failed editor and returns `None`.
     fn edited(&mut self, path: &RepoPath, text: &[u8]) -> Result<Option<Vec<u8>>> {
         match self.host.edit(path, text) {
             Ok(Some(edited)) => return Ok(Some(edited)),
@@ -92,7 +90,7 @@ impl Terminal<'_> {
         Ok(None)
     }
 
-    /// Shows what an edited unit has become: the bytes that will be applied.
+    /// Shows the bytes that will be applied.
     pub(super) fn show_edited(&mut self, unit: usize) -> Result<()> {
         let Some(at) = self.current.as_ref().map(|current| current.at) else { return Ok(()) };
         let Some(review) = self.session.slots()[at].review.as_ref() else { return Ok(()) };
@@ -106,7 +104,6 @@ impl Terminal<'_> {
     }
 }
 
-/// What an edited text should hardly hold.
 fn oddities(text: &[u8]) -> impl Iterator<Item = &'static str> {
     let marker = |marker: &[u8]| text.split(|byte| *byte == b'\n').any(|l| l.starts_with(marker));
     let conflict = marker(b"<<<<<<< ") && marker(b">>>>>>> ");

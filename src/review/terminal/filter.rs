@@ -1,6 +1,5 @@
-//! `interactive.diffFilter`: the reviewer's own program colours differences, as in
-//! `git add --patch`. It gets coloured lines and has to give back as many, so that what is shown
-//! is still line for line what is decided on.
+//! `interactive.diffFilter`, as in `git add --patch`: the reviewer's program colours diffs. It must
+//! return as many lines as it gets, so that the screen matches the decision line by line.
 
 use super::{Terminal, screen::Block};
 use crate::error::{Error, Result, codes};
@@ -10,11 +9,11 @@ use crate::text::escape;
 
 impl Terminal<'_> {
     pub(super) fn filters(&self) -> bool {
-        // Only a unified difference is one to such a program.
+        // Such a program expects unified diffs.
         self.filter && self.console.options.layout == Layout::Unified
     }
 
-    /// How differences are painted: in plain git colours where a program does the rest.
+    /// Uses plain git colours if a program adds its own.
     pub(super) fn diff_options(&self) -> Options {
         let mut options = self.console.options.clone();
         if self.filters() {
@@ -24,7 +23,6 @@ impl Terminal<'_> {
         options
     }
 
-    /// Writes what [`super::screen`] has made.
     pub(super) fn put(&mut self, blocks: Vec<Block>) -> Result<()> {
         let mut out = String::new();
         for block in blocks {

@@ -1,5 +1,4 @@
-//! The lines above a proposal's first hunk, as text. Pure; everything from a proposal is escaped
-//! here.
+//! The header above a proposal's first hunk. Pure; escapes everything from a proposal.
 
 use std::collections::BTreeSet;
 
@@ -15,19 +14,17 @@ use crate::render::style::Role;
 use crate::render::width;
 use crate::text::{counted, escape};
 
-/// Most characters of a description or comment that the header shows at once.
+/// Characters of a description or comment.
 const LONGEST_TEXT: usize = 2000;
 
-/// Most lines of a suggestion, or quoted by a comment, that the header shows at once.
+/// Lines of a suggestion or quote.
 const MOST_LINES: usize = 6;
 
-/// Most marks of one word that are shown at once.
+/// Marks of one word.
 const MOST_OF_A_WORD: usize = 3;
 
-/// Most warnings that the header shows at once.
 const MOST_WARNINGS: usize = 5;
 
-/// The lines above a proposal's first hunk.
 pub(super) fn header(
     content: &Content,
     position: usize,
@@ -109,7 +106,7 @@ pub(super) fn header(
     out
 }
 
-/// `marks`, a line each; where it is `limited`, only the first of each word.
+/// One line a mark; if `limited`, only the first of each word.
 pub(super) fn marks(marks: &[Mark], options: &Options, limited: bool) -> String {
     let (mut out, mut of_word, mut left_out) = (String::new(), (None, 0), false);
     for mark in marks {
@@ -130,8 +127,7 @@ pub(super) fn marks(marks: &[Mark], options: &Options, limited: bool) -> String 
     out
 }
 
-/// What another pending proposal has to do with the one on the screen; `taken` are those of which something
-/// is to be applied.
+/// `taken` are proposals to be applied, at least in part.
 fn relation(related: &Related, taken: &BTreeSet<ProposalId>) -> (Role, String) {
     let Related { id, proposed_by, how } = related;
     let other = format!("{id} by {}", escape::name(proposed_by));
@@ -152,12 +148,11 @@ fn relation(related: &Related, taken: &BTreeSet<ProposalId>) -> (Role, String) {
     }
 }
 
-/// Whether the header has only the beginning of `text`.
 pub(super) fn is_cut(text: &str) -> bool {
     text.chars().count() > LONGEST_TEXT
 }
 
-/// Text of a proposal, escaped; where it is long, what is missing is counted.
+/// Escapes and cuts text of a proposal, with a count of the rest.
 fn cut(text: &str) -> String {
     let count = text.chars().count();
     if count <= LONGEST_TEXT {
@@ -168,7 +163,6 @@ fn cut(text: &str) -> String {
     format!("{head} … {} more characters, p shows them", count - LONGEST_TEXT)
 }
 
-/// Facts beside each other, each on one line where it fits.
 fn push_facts(out: &mut String, options: &Options, facts: &[String]) {
     let mut line = String::new();
     for fact in facts {

@@ -1,5 +1,4 @@
-//! What a session needs of the world: proposals, an editor, a pager, and someone to write down
-//! what was decided.
+//! Interface of a session to the outside.
 
 use std::collections::BTreeSet;
 
@@ -12,49 +11,45 @@ use crate::proposal::event::Comment;
 use crate::render::overview::Group;
 use crate::review::model::{Answers, Quiet, Verdict};
 
-/// A proposal as it is now.
 #[derive(Debug)]
 pub enum Loaded {
-    /// It can be decided.
     Ready(Box<Content>),
-    /// It cannot any more: its status, in a word.
+    /// Status in a word.
     Gone(String),
 }
 
 /// A proposal that can be decided.
 #[derive(Debug)]
 pub struct Content {
-    /// Event id of its newest revision.
+    /// Event id of the newest revision.
     pub revision: String,
-    /// It is shown on top of these, which it stands on and does not fit without; often none.
+    /// Proposals below this one, without which it does not fit; often none.
     pub on: Vec<ProposalId>,
-    /// What it changes: what would be written to the present files, where that is not what was
-    /// proposed.
+    /// Changes to the present files.
     pub changes: Vec<FileChange>,
-    /// What it changes as it was proposed, where `changes` is something else.
+    /// The proposed changes, if different.
     pub proposed: Option<Vec<FileChange>>,
-    /// What of `changes` does not fit the present files.
+    /// Conflicts of `changes` with the present files.
     pub unfit: Vec<Unfit>,
-    /// What there is to say of it.
     pub header: Header,
-    /// What an earlier review has saved about this revision.
+    /// Saved by an earlier review of this revision.
     pub answers: Option<Answers>,
-    /// What it changed when the reviewer last saw it, if that was another revision.
+    /// Changes of the revision that the reviewer last saw, if another.
     pub seen: Option<Vec<FileChange>>,
-    /// It is about memory: shown by section and decided as a whole.
+    /// Shown by section and decided as a whole.
     pub memory: bool,
-    /// Files that are not read line by line, and why: they come last, folded.
+    /// Files that are not read line by line, and why: last, and folded.
     pub quiet: Quiet,
 }
 
 impl Content {
-    /// Whether `said` is shown beside its lines: they are among those on the screen.
+    /// True if `said` appears beside its lines.
     pub(super) fn shows_at_lines(&self, said: &Said) -> bool {
-        // Numbers are those of the proposed file, and not of one that was merged or has conflicts.
+        // Line numbers are those of the proposed file, not of a merged or conflicting one.
         self.proposed.is_none() && self.unfit.is_empty() && said.lines.is_some()
     }
 
-    /// What the proposal's lines are counted by: not by conflict markers.
+    /// Basis for counting lines: excludes conflict markers.
     pub(super) fn counted(&self) -> &[FileChange] {
         match &self.proposed {
             Some(proposed) if !self.unfit.is_empty() => proposed,
@@ -63,156 +58,126 @@ impl Content {
     }
 }
 
-/// What there is to say of a proposal, as it came: nothing here is safe for a terminal.
+/// Facts about a proposal. Unescaped: not safe for a terminal.
 #[derive(Clone, Debug, Default)]
 pub struct Header {
-    /// The whole id.
     pub id: String,
-    /// How many characters behind `prop_` suffice to name it.
+    /// Characters after `prop_` that suffice to name the proposal.
     pub prefix: usize,
-    /// Who proposes.
     pub proposed_by: String,
-    /// Who recorded it, where that is another name.
+    /// If not `proposed_by`.
     pub recorded_by: Option<String>,
-    /// Who wrote the newest revision, where that is not the proposer.
+    /// Author of the newest revision, if not the proposer.
     pub revised_by: Option<String>,
-    /// Who has marked it as applied or rejected through a tool, and as which.
+    /// A tool's mark: its author, and applied or rejected.
     pub mark: Option<(String, &'static str)>,
-    /// How long ago, in words.
+    /// In words.
     pub age: String,
-    /// When it expires, in words.
+    /// In words.
     pub expiry: String,
-    /// How it fits the present files: `clean`, `merged`, `conflict`, …
+    /// Fit with the present files: `clean`, `merged`, `conflict`, …
     pub base: String,
-    /// Which revision, and of how many.
     pub revision: usize,
-    /// Topic.
     pub domain: Option<String>,
-    /// The task it belongs to.
     pub task: Option<String>,
     /// The proposer's reason.
     pub description: Option<String>,
-    /// What deserves a second look.
     pub marks: Vec<Mark>,
-    /// What else there is to say of its files, a line each.
+    /// One line each.
     pub warnings: Vec<String>,
-    /// What else there is to know, each with its name: where memory has it from.
+    /// Other facts by name, such as the source of a memory.
     pub notes: Vec<(&'static str, String)>,
-    /// Remarks so far, oldest first.
+    /// Oldest first.
     pub comments: Vec<Said>,
-    /// The last command that was run on it, who ran it, and how it ended.
+    /// Last command run on the proposal, by whom, and its outcome.
     pub check: Option<String>,
-    /// What a reviewer has asked for.
     pub changes_requested: Option<String>,
-    /// Other pending proposals that it has to do with.
     pub related: Vec<Related>,
 }
 
-/// Something that was said about the proposal before, as it came: nothing here is safe for a terminal.
+/// An earlier comment on the proposal. Unescaped: not safe for a terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// Who.
     pub by: String,
-    /// `src/a.rs:12-14`; nothing where it is about the whole.
+    /// `src/a.rs:12-14`; `None` for the whole proposal.
     pub place: Option<String>,
-    /// `suggestion` or `question`; nothing for a plain remark.
+    /// `suggestion` or `question`; `None` for a plain comment.
     pub wants: Option<String>,
-    /// What.
     pub body: String,
-    /// The lines that it is about, as they were.
+    /// The lines at the time of the comment.
     pub quote: Option<String>,
-    /// What it would have in their place.
     pub replacement: Option<String>,
-    /// The file and the lines of the present revision, first and last, from 1.
+    /// File and lines of the present revision, first and last, from 1.
     pub lines: Option<(RepoPath, (u32, u32))>,
-    /// Who has resolved it, and with which words.
+    /// Resolver and note.
     pub resolved: Option<(String, String)>,
 }
 
-/// Another pending proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Related {
-    /// Its id.
     pub id: ProposalId,
-    /// Who proposes it.
     pub proposed_by: String,
-    /// What it has to do with the one on the screen.
     pub how: RelatedAs,
 }
 
-/// What another proposal has to do with one.
+/// Relation to the current proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RelatedAs {
-    /// The one starts from what the other makes.
+    /// The current one starts from the other's result.
     Below,
-    /// As [`RelatedAs::Below`], with what an earlier revision of the other made.
+    /// The current one starts from an earlier revision of the other.
     BelowRevised,
-    /// Both change the same lines: one of them only can be applied as it is.
+    /// Both change the same lines: only one can be applied as it is.
     SameLines,
 }
 
-/// A decision to be written.
 #[derive(Debug)]
 pub struct Order {
-    /// About which proposal.
     pub id: ProposalId,
-    /// Event id of the revision that was looked at.
+    /// Event id of the reviewed revision.
     pub revision: String,
-    /// What was decided.
     pub verdict: Verdict,
-    /// What was left out, on top of what is applied; for `--split-rest`.
+    /// Changes left out, on top of the applied ones; for `--split-rest`.
     pub rest: Vec<FileChange>,
-    /// Some of it was edited.
     pub edited: bool,
-    /// Said in the same session; written together with the decision.
+    /// Written together with the decision.
     pub comments: Vec<Comment>,
-    /// What the files hold besides is approved too.
+    /// Approves the other changes in these files, too.
     pub take_residue: bool,
     /// Changed lines that were not on the screen before the answer.
     pub unshown_lines: u64,
-    /// Digest of the group that is decided in one answer.
+    /// Digest of a group decided with one answer.
     pub group: Option<String>,
 }
 
-/// What carrying out a decision would write.
 #[derive(Debug)]
 pub struct Outlook {
-    /// Files now against files afterwards, of those that are written.
+    /// Files now and afterwards, of written files.
     pub changes: Vec<FileChange>,
-    /// What is approved of the files that have the change already: nothing is written there, so
-    /// the change itself.
+    /// Approved changes that the files already have: nothing is written.
     pub already: Vec<FileChange>,
-    /// Files that are not read line by line: they come last, and are not shown but in the pager.
+    /// Files that are not read line by line: last, and only in the pager.
     pub quiet: Quiet,
-    /// What deserves a second look in the proposal.
     pub marks: Vec<Mark>,
-    /// What the same files hold besides, against the target commit: not the proposal's, and not
-    /// what applied proposals have written.
+    /// Other changes in these files against the target commit, neither the proposal's nor written
+    /// by applied proposals.
     pub foreign: Vec<FileChange>,
 }
 
-/// What came of trying a proposal.
 #[derive(Debug)]
 pub enum Tried {
-    /// The command has run, and ended like this.
     Ended(String),
-    /// It has not: the proposal could not be laid on HEAD, or is another one by now.
+    /// The proposal does not apply to HEAD, or changed meanwhile.
     NotMade {
-        /// Why.
         why: String,
-        /// What to do next.
         hint: Option<String>,
     },
 }
 
-/// The world around a session.
 pub trait Host {
-    /// The proposal as it is now, which the session has shown as revision `known`, if it has; `not_taken` are
-    /// those of which this session applies nothing, or not all. What stands on a proposal of this session that
-    /// may still be taken is shown on top of it, if it does not fit without.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
+    /// `known` is the revision shown so far. `not_taken` are proposals that this session does not
+    /// apply in full. A proposal that does not fit without a lower one of this session is shown on
+    /// top of it, unless that is in `not_taken`.
     fn load(
         &mut self,
         id: &ProposalId,
@@ -220,96 +185,58 @@ pub trait Host {
         not_taken: &BTreeSet<ProposalId>,
     ) -> Result<Loaded>;
 
-    /// `None` while the proposal is pending at `revision`, else what happened, in a word.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
+    /// `None` while the proposal is pending at `revision`, else the event in a word.
     fn changed(&mut self, id: &ProposalId, revision: &str) -> Result<Option<String>>;
 
-    /// Who has said what about the proposal since it was loaded or this was asked.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
+    /// New comments (author, text) since loading, or since the last call.
     fn heard(&mut self, id: &ProposalId) -> Result<Vec<(String, String)>>;
 
-    /// Keeps `answers`, about the revision of this event id, in the place of those about the proposal so far,
-    /// for the next review; `None` keeps nothing.
-    ///
-    /// # Errors
-    /// If it cannot be written.
+    /// Replaces the saved answers about the proposal; `None` removes them. The string is the
+    /// revision's event id.
     fn keep(&mut self, id: &ProposalId, answers: Option<(&str, Answers)>) -> Result<()>;
 
-    /// Lets the reviewer edit `text`, part of the file at `path`. `None` if the editor failed.
-    ///
-    /// # Errors
-    /// If there is no editor or no temporary file.
+    /// `None` if the editor failed.
     fn edit(&mut self, path: &RepoPath, text: &[u8]) -> Result<Option<Vec<u8>>>;
 
-    /// Shows long text, in the pager if there is one.
-    ///
-    /// # Errors
-    /// If the terminal cannot be written.
+    /// In the pager, if there is one.
     fn page(&mut self, text: &str) -> Result<()>;
 
-    /// Whether the terminal may be told to mark pasted text.
+    /// True if the terminal may mark pasted text.
     fn marks_pastes(&self) -> bool;
 
-    /// Whether differences go through a program of the reviewer's (`interactive.diffFilter`).
+    /// True if `interactive.diffFilter` is set.
     fn has_filter(&self) -> bool;
 
-    /// `diff`, a coloured unified difference, as that program shows it.
-    ///
-    /// # Errors
-    /// If it cannot be run, or fails.
     fn filter(&mut self, diff: &str) -> Result<String>;
 
-    /// Whether a difftool is configured.
     fn can_compare(&self) -> bool;
 
-    /// Shows the diff of the proposal in that tool, and waits for it. Returns how it ended, where that says
-    /// something.
-    ///
-    /// # Errors
-    /// If it could not be run.
+    /// Waits. Returns the outcome if notable.
     fn compare(&mut self, id: &ProposalId) -> Result<Option<String>>;
 
-    /// Whether there is a command to try proposals with.
     fn can_try(&self) -> bool;
 
-    /// Runs that command on this revision of the proposal; its output goes to the terminal.
-    ///
-    /// # Errors
-    /// If it could not be run.
+    /// The command's output goes to the terminal.
     fn try_it(&mut self, id: &ProposalId, revision: &str) -> Result<Tried>;
 
-    /// Writes what was said about a proposal, all of it or nothing; `revision` is the one under
-    /// review.
-    ///
-    /// # Errors
-    /// Why it was not written.
+    /// Writes all comments or none; `revision` is under review.
     fn comment(&mut self, id: &ProposalId, revision: &str, comments: &[Comment]) -> Result<()>;
 
-    /// What carrying `orders` out one after the other would write; `None` for those that write no
-    /// file, and the reason for one that cannot be carried out. Remembered: [`Host::carry_out`]
-    /// writes this or nothing.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
+    /// Plans `orders` in sequence; `None` for an order that writes no file, an error for one that
+    /// cannot be carried out. The plan is remembered: [`Host::carry_out`] writes exactly that or
+    /// nothing.
     fn plan(&mut self, orders: &[Order]) -> Result<Vec<Option<Result<Outlook>>>>;
 
-    /// The proposals of this session that are pending now, in groups, numbered by their place in it.
+    /// Numbered by position in the session.
     fn overview(&mut self) -> Vec<Group>;
 
-    /// The digest of deciding `orders` in one answer, as they were planned by [`Host::plan`].
-    ///
-    /// # Errors
-    /// If the store cannot be read.
+    /// Digest of deciding `orders` with one answer, as [`Host::plan`] planned them.
     fn group(&mut self, orders: &[&Order]) -> Result<String>;
 
-    /// Writes one decision, with its comments. Returns what was done, in words.
+    /// Writes one decision with its comments. Other decisions are not affected.
     ///
     /// # Errors
-    /// `changed_since_shown` where it would write something else than [`Host::plan`] returned;
-    /// otherwise why it was not written. The others are not affected.
+    /// `changed_since_shown` if the result would differ from [`Host::plan`]'s; otherwise the
+    /// reason.
     fn carry_out(&mut self, order: &Order) -> Result<String>;
 }

@@ -1,6 +1,5 @@
-//! The last screen before writing: files now against files afterwards, for every decision that
-//! writes files, what is approved of files that have it already, and what the files hold besides.
-//! Rendered from the plans of what will be written and from nothing else. Pure.
+//! The last screen before writing: files now and afterwards, approved changes that files already
+//! have, and other changes in these files. Rendered only from the plans that will be written. Pure.
 
 use super::head;
 use super::host::Outlook;
@@ -15,21 +14,20 @@ use crate::render::style::{Palette, Role};
 use crate::review::model::Quiet;
 use crate::text::counted;
 
-/// More changed lines than these of a file that is not read line by line are not shown.
+/// Changed lines; more of a file not read line by line are hidden.
 const LITTLE: usize = 10;
 
-/// Changed lines that a screen left out, and that were not on an earlier one either.
+/// Changed lines on neither this screen nor an earlier one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unshown {
-    /// Of what will be written.
+    /// Written lines.
     pub(super) own: u64,
-    /// Of what the files hold besides.
+    /// Other changes in the files.
     pub(super) foreign: u64,
 }
 
-/// What will be written, at most `limit` lines of it, and `limit` lines of what the files hold
-/// besides. Returns what was left out of each; of what will be written, without what `earlier` says
-/// of each that it was on the screen before.
+/// At most `limit` lines of what is written, and `limit` of other changes in the files. Returns
+/// counts of unshown lines; `earlier` has the lines of earlier screens.
 pub(super) fn screen(
     outlooks: &[(&ProposalId, &Outlook)],
     mut earlier: Vec<Pool>,
@@ -76,15 +74,15 @@ fn heading(options: &Options, title: &str) -> Block {
 
 struct Page<'o> {
     options: &'o Options,
-    /// How many lines there is room for.
+    /// Lines that still fit.
     left: usize,
     limited: bool,
-    /// What was on the screen before.
+    /// Lines of earlier screens.
     earlier: Pool,
 }
 
 impl Page<'_> {
-    /// Appends `changes`; returns how many changed lines there was no room for, here or before.
+    /// Appends `changes`; returns the changed lines shown neither here nor earlier.
     fn changes(&mut self, blocks: &mut Vec<Block>, changes: &[FileChange], quiet: &Quiet) -> u64 {
         let (mut files, mut lines, mut unshown) = (0, 0, 0);
         let mut entries = entries(changes);
@@ -121,11 +119,11 @@ impl Page<'_> {
         u64::try_from(unshown).unwrap_or(u64::MAX)
     }
 
-    /// How many changed lines of a file that is left out were not on the screen before.
+    /// Changed lines of an omitted file that no earlier screen had.
     fn unseen(&mut self, entry: &Entry<'_>) -> usize {
         let counts = entry.counts();
         if counts.added + counts.removed == 0 && !entry.is_large() {
-            // A file without lines, such as a binary one, must not go uncounted.
+            // A file without lines, such as a binary one, must count, too.
             return usize::from(!self.earlier.takes_file(entry.path));
         }
         let diff = Diff::new(entry.old_bytes(), entry.new_bytes());
@@ -138,7 +136,7 @@ impl Page<'_> {
         unseen
     }
 
-    /// Appends one file; returns how many lines, and how many changed ones, there was no room for.
+    /// Appends one file; returns omitted lines, and omitted changed lines.
     fn entry(&mut self, blocks: &mut Vec<Block>, entry: &Entry<'_>) -> (usize, usize) {
         let palette = &self.options.palette;
         let mut title = palette.paint(Role::Meta, diff::summary_line(entry)) + "\n";
@@ -153,7 +151,7 @@ impl Page<'_> {
                 title.push('\n');
             }
             blocks.push(Block::Text(title));
-            // That it is large is said, what it says is not.
+            // The title shows that the file is large, not its content.
             return (0, if entry.is_large() { self.unseen(entry) } else { 0 });
         }
         let diff = Diff::new(entry.old_bytes(), entry.new_bytes());
@@ -194,9 +192,9 @@ impl Page<'_> {
         }
         let mut unshown = 0;
         for (at, line) in lines.iter().enumerate().filter(|(_, line)| is_change(line)) {
-            // A line that is cut was not shown either.
+            // A cut line counts as not shown.
             let is_here = at < shown && !(self.limited && is_cut(line));
-            // One that is here was what an earlier screen had, too.
+            // Consume the earlier line even if it is shown here, too.
             let was_earlier = self.earlier.takes(path, line);
             unshown += usize::from(!is_here && !was_earlier);
         }
@@ -284,10 +282,10 @@ mod tests {
         };
         let before = shown(&seen);
         let mut lines = Lines::default();
-        // One context line, and 480 of the 500.
+        // One context line, and 480 of 500 lines.
         lines.hunk(path, &diff, &diff.hunks(3)[0], 481, true);
         seen.shown(0, 0, lines.clone());
-        // Shown again is not shown twice, and what another proposal had is not this one's.
+        // Showing a line twice counts once, and another proposal's lines do not count.
         seen.shown(0, 0, lines.clone());
         seen.shown(1, 0, lines);
         assert!(before > 400);

@@ -1,4 +1,4 @@
-//! The end of a session: what becomes of the answers that are not written.
+//! Leaving a session with unwritten answers.
 
 use super::console::Asked;
 use super::{End, Next, Terminal};
@@ -8,7 +8,6 @@ use crate::review::model::{Answers, Key, Review, Slot, Verdict};
 use crate::text;
 
 impl Terminal<'_> {
-    /// Asks what becomes of them, if there are any.
     pub(super) fn leave(&mut self) -> Asked<Next> {
         if self.session.slots().iter().all(|slot| slot.intent().is_none()) {
             self.say_kept()?;
@@ -35,7 +34,7 @@ impl Terminal<'_> {
         Ok(Next::End(End::Quit))
     }
 
-    /// Keeps what was answered about proposal `at` until it is written.
+    /// Saves the answers about proposal `at`.
     pub(super) fn keep(&mut self, at: usize) -> Result<()> {
         let Some(reached) = &self.reached[at] else { return Ok(()) };
         let slot = &self.session.slots()[at];
@@ -48,7 +47,6 @@ impl Terminal<'_> {
         self.host.keep(&slot.ticket.id, answers.map(|answers| (&*reached.revision, answers)))
     }
 
-    /// Prints what was written and what is kept.
     pub(super) fn say_kept(&self) -> Result<()> {
         let slots = self.session.slots();
         let decided: usize = slots.iter().map(decisions).sum();
@@ -71,7 +69,6 @@ impl Terminal<'_> {
     }
 }
 
-/// How much was decided about a proposal.
 fn decisions(slot: &Slot) -> usize {
     match &slot.outcome {
         Some(Verdict::Gone { .. }) => 0,

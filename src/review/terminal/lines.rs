@@ -1,4 +1,4 @@
-//! Single lines of a hunk: listed with numbers, chosen, and composed exactly.
+//! Single lines of a hunk, chosen by number.
 
 use super::Terminal;
 use super::console::Asked;
@@ -10,7 +10,6 @@ use crate::review::model::{Action, Part, parse_numbers};
 use crate::text::escape;
 
 impl Terminal<'_> {
-    /// Lists the changed lines of the hunk with numbers and asks which are taken.
     pub(super) fn choose_lines(&self) -> Asked<Option<Action>> {
         let (Some(review), Some(unit)) = (self.session.review(), self.session.unit()) else {
             return Ok(None);
@@ -27,7 +26,7 @@ impl Terminal<'_> {
             self.console.dim(format_args!("'{text}' is not among the lines 1 to {count}"))?;
             return Ok(None);
         };
-        // All of them are the hunk itself.
+        // All lines together are the hunk itself.
         Ok(Some(if chosen.len() == count {
             Action::Take
         } else {
@@ -36,7 +35,7 @@ impl Terminal<'_> {
     }
 }
 
-/// The lines of `hunk`, the changed ones numbered from 1.
+/// Numbers changed lines from 1.
 fn list(diff: &Diff<'_>, hunk: &Hunk, options: &Options) -> String {
     let changed = diff.lines(hunk).filter(|line| line.side != Side::Context).count();
     let digits = changed.to_string().len();

@@ -1,6 +1,6 @@
-//! The session at a terminal: shows a unit, waits for a key, asks the model, shows the next.
+//! The session at a terminal: shows a unit, waits for a key, acts, shows the next.
 //!
-//! Line mode: nothing is redrawn, scroll-back stays, so it works on every terminal and in a log.
+//! Line mode: nothing is redrawn and scroll-back stays, so it works on every terminal and in a log.
 
 mod board;
 mod carry;
@@ -37,59 +37,50 @@ use crate::error::Result;
 use crate::render::diff::{Options, Painter};
 use crate::text::escape;
 
-/// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Decisions were written, or there was nothing to write.
     Done,
-    /// The reviewer quit.
     Quit,
-    /// Ctrl-C; what was decided is kept.
+    /// Ctrl-C; decisions are kept.
     Interrupted,
     /// Something could not be written; the rest was.
     Failed,
 }
 
-/// Where the review goes from here.
 enum Next {
-    /// To the unit that the session is at.
     Walk,
-    /// To the overview.
     Board,
-    /// To the last screen.
+    /// The last screen.
     Confirm,
-    /// To the question what becomes of the answers.
+    /// The question about unwritten answers.
     Leave,
-    /// It ends.
     End(End),
 }
 
-/// A session at a terminal.
 pub struct Terminal<'h> {
     console: Console,
     host: &'h mut dyn Host,
     session: Session,
-    /// As what each proposal was shown that was reached.
+    /// Revision under which each proposal was shown.
     reached: Vec<Option<Reached>>,
-    /// Those that were decided here and could not be written.
+    /// Decisions that could not be written.
     unwritten: BTreeSet<usize>,
-    /// Those whose answers are kept: what another review has kept of the rest is its own.
+    /// Proposals whose answers this session saved; answers of other reviews stay untouched.
     kept: BTreeSet<usize>,
-    /// The proposal on the screen.
     current: Option<Current>,
-    /// The changed lines that were on it.
+    /// Changed lines shown so far.
     seen: Seen,
     last_search: String,
-    /// Differences go through the reviewer's own program.
+    /// Filters diffs through the reviewer's program.
     filter: bool,
-    /// Unchanged lines that proposals are taken apart with; those of the options are what is shown.
+    /// Context lines for splitting; `options.context` is for display.
     context: usize,
 }
 
-/// Walks `tickets` with the person at `term`, from an overview on where `overview` says so.
+/// Walks `tickets` with the person at `term`, from the overview if `overview`.
 ///
 /// # Errors
-/// If the terminal or the store fail; what was decided until then is kept.
+/// The terminal's or the store's; earlier decisions are kept.
 pub fn run(
     term: Term,
     host: &mut dyn Host,
@@ -143,7 +134,6 @@ impl Terminal<'_> {
         }
     }
 
-    /// From unit to unit until all proposals are behind or the reviewer leaves.
     fn walk(&mut self) -> Asked<Next> {
         while self.session.slot().is_some() {
             self.console.measure();
@@ -172,7 +162,6 @@ impl Terminal<'_> {
         Ok(Next::Confirm)
     }
 
-    /// Prints why `key` does nothing here.
     fn slip(&self, key: char) -> Result<()> {
         let is_unfit = self.session.review().is_some_and(Review::is_unfit);
         if self.decides_as_a_whole() && "ynadse".contains(key) {
@@ -221,14 +210,13 @@ impl Terminal<'_> {
         })
     }
 
-    /// Has the unit on the screen shown again.
     fn show_again(&mut self) {
         if let Some(current) = &mut self.current {
             current.unit = None;
         }
     }
 
-    /// Most lines of a difference that are shown at once.
+    /// Lines of a diff shown at once.
     fn limit(&mut self) -> usize {
         (self.console.measure() * 2).max(60)
     }
@@ -236,7 +224,7 @@ impl Terminal<'_> {
     fn show(&mut self) -> Result<()> {
         let limit = self.limit();
         let here = self.session.unit_index();
-        // A comment names a line by its number.
+        // Comments name lines by number.
         let options = Options { numbers: !self.filters(), ..self.diff_options() };
         let (Some(review), Some(unit)) = (self.session.review(), self.session.unit()) else {
             return Ok(());
@@ -262,8 +250,8 @@ impl Terminal<'_> {
         self.put(blocks)
     }
 
-    /// Keeps what was decided about proposal `at`, and asks what to do where the last key, before
-    /// which its verdict was `was`, left nothing of it to be taken.
+    /// Saves the answers about proposal `at`. If the last key left nothing to take, asks about
+    /// rejecting; `was` is the verdict before the key.
     fn after(&mut self, at: usize, was: &Verdict) -> Asked<()> {
         let nothing = self.session.slots()[at].verdict() == Verdict::Nothing;
         self.keep(at)?;
@@ -276,7 +264,7 @@ impl Terminal<'_> {
                 self.keep(at)?;
             }
         }
-        // Undo goes back to the proposal that it is about.
+        // Undo returns to its proposal.
         if self.session.position() != at && self.session.slot().is_some() {
             self.keep(self.session.position())?;
         }

@@ -1,4 +1,4 @@
-//! A proposal as a whole: its files and its hunks, a line each. Pure.
+//! Lists of a proposal's files and hunks. Pure.
 
 use bstr::ByteSlice as _;
 
@@ -10,14 +10,13 @@ use crate::render::width;
 use crate::review::model::{Part, Review};
 use crate::text::{counted, escape};
 
-/// Most files that are listed under a header.
+/// Files listed under a header.
 pub(super) const MOST_FILES: usize = 12;
 
-/// Most hunks that are listed on either side of the present one.
+/// Hunks listed on either side of the current one.
 const MOST_HUNKS: usize = 20;
 
-/// The files of `review`, numbered, with their hunks and what was decided; at most `limit` of them, and
-/// how many more there are.
+/// Lists at most `limit` files with numbers and decisions, and counts the rest.
 pub(super) fn files(review: &Review, limit: usize, options: &Options) -> String {
     let palette = &options.palette;
     let mut out = String::new();
@@ -45,7 +44,7 @@ pub(super) fn files(review: &Review, limit: usize, options: &Options) -> String 
     out
 }
 
-/// The hunks of `review` around unit `here`, numbered, with where they are and what was decided.
+/// Lists hunks around unit `here`.
 pub(super) fn hunks(review: &Review, here: usize, options: &Options) -> String {
     let count = review.units().len();
     let start = here.saturating_sub(MOST_HUNKS);
@@ -86,7 +85,7 @@ fn first_changed<'l>(lines: impl Iterator<Item = Line<'l>>, hunk: &Hunk) -> Stri
     format!("{hunk} {}", text.unwrap_or_default())
 }
 
-/// The file that `text` names: its number from 1, its path, or a part of its path that no other has.
+/// A file by number from 1, path, or unique part of its path.
 pub(super) fn file(review: &Review, text: &str) -> Option<usize> {
     let files = review.files();
     if let Ok(number) = text.parse::<usize>()

@@ -1,4 +1,4 @@
-//! Looking at more than the hunk on the screen: in the pager, in the reviewer's difftool, and by a trial.
+//! Looks beyond the current hunk: pager, difftool, trial.
 
 use super::{Terminal, Tried, head, said, screen};
 use crate::changeset::entry::{Entry, entries};
@@ -29,7 +29,7 @@ impl Terminal<'_> {
         let (at, content, options) = (current.at, &current.content, &self.console.options);
         let count = self.session.slots().len();
         let mut text = head::header(content, at, count, &self.taken(), options);
-        // The header has all of a short one.
+        // The header has all of a short description.
         let description = content.header.description.as_ref();
         if let Some(description) = description.filter(|text| head::is_cut(text)) {
             text += &format!("\n{}\n", escape::block(description));
@@ -62,8 +62,7 @@ impl Terminal<'_> {
         Ok(())
     }
 
-    /// The proposal's own diff, where the files have changed since and the hunks are shown as they
-    /// will be written.
+    /// The proposed diff, if hunks show other changes to newer files.
     pub(super) fn page_as_proposed(&mut self) -> Result<()> {
         let proposed = self.current.as_ref().and_then(|it| it.content.proposed.as_ref());
         let Some(proposed) = proposed else { return Ok(()) };
@@ -71,7 +70,6 @@ impl Terminal<'_> {
         self.host.page(&format!("As it was proposed; the files have changed since:\n\n{diff}"))
     }
 
-    /// Opens the reviewer's difftool.
     pub(super) fn compare(&mut self) -> Result<()> {
         let Some(slot) = self.session.slot() else { return Ok(()) };
         match self.host.compare(&slot.ticket.id) {
@@ -81,14 +79,13 @@ impl Terminal<'_> {
         }
     }
 
-    /// Runs the reviewer's own command on the proposal.
     pub(super) fn try_it(&mut self) -> Result<()> {
         let at = self.session.position();
         let (Some(slot), Some(reached)) = (self.session.slot(), &self.reached[at]) else {
             return Ok(());
         };
         let (id, revision) = (slot.ticket.id.clone(), reached.revision.clone());
-        // A trial is made on HEAD, which does not have what was only taken in this session.
+        // A trial is made on HEAD, which lacks changes only taken in this session.
         if let Some(lower) = reached.on.first() {
             let text = format!("not tried: it stands on {lower}, which is not applied");
             self.console.tell(Role::Warn, &text)?;
@@ -100,7 +97,7 @@ impl Terminal<'_> {
         if let Some(what) = self.host.changed(&id, &revision)? {
             let text = format!("not tried: {id} {} meanwhile", screen::gone(&what));
             self.console.tell(Role::Warn, &text)?;
-            // Shown as it is now.
+            // Show the present revision.
             self.current = None;
             return Ok(());
         }
@@ -121,7 +118,7 @@ impl Terminal<'_> {
     }
 }
 
-/// What to add to the result of a trial, which is of all of the proposal whatever was decided so far.
+/// A trial covers the whole proposal regardless of decisions: say so.
 fn beside_decisions(review: &Review) -> &'static str {
     let has = |is: fn(&Decision) -> bool| {
         review.units().iter().any(|unit| unit.decision.as_ref().is_some_and(is))

@@ -1,4 +1,4 @@
-//! What each key of the walk does.
+//! Keys of the walk from unit to unit, and the actions that they start.
 
 use super::console::Asked;
 use super::said::{noun, on};
@@ -8,11 +8,11 @@ use crate::render::diff::Layout;
 use crate::review::model::{Action, Refusal};
 use crate::text::escape;
 
-/// Lines of context that `+` shows more.
+/// Context lines that `+` adds.
 const STEP: usize = 3;
 
 impl Terminal<'_> {
-    /// Does what `key` asks for; the key is among those that apply.
+    /// `key` must apply.
     pub(super) fn press(&mut self, key: char) -> Asked<()> {
         match key {
             '+' => self.show_context(self.console.options.context.saturating_add(STEP)),
@@ -33,7 +33,7 @@ impl Terminal<'_> {
         Ok(())
     }
 
-    /// What `key` has the session do; `None` where the reviewer gives nothing that it needs.
+    /// `None` if the reviewer aborts a question.
     fn action(&mut self, key: char) -> Asked<Option<Action>> {
         Ok(match key {
             'y' => Some(Action::Take),
@@ -62,7 +62,6 @@ impl Terminal<'_> {
         })
     }
 
-    /// Has the session do `action`, and prints what came of it.
     fn act(&mut self, action: Action) -> Result<()> {
         let before = self.session.unit_index();
         let changes_screen = matches!(action, Action::Undo | Action::Split | Action::Open);
@@ -115,7 +114,7 @@ impl Terminal<'_> {
 
     fn wanted_changes(&self) -> Asked<Option<String>> {
         let asked = "What should change (Esc: nothing): ";
-        // Comments say it already.
+        // Comments already say it.
         if self.session.slot().is_some_and(|slot| !slot.comments.is_empty()) {
             self.console.line(asked, "")
         } else {
@@ -123,7 +122,6 @@ impl Terminal<'_> {
         }
     }
 
-    /// Lists the hunks and asks for one.
     fn choose_hunk(&self) -> Asked<Option<usize>> {
         let Some(review) = self.session.review() else { return Ok(None) };
         let list = overview::hunks(review, self.session.unit_index(), &self.console.options);
@@ -137,7 +135,6 @@ impl Terminal<'_> {
         Ok(number)
     }
 
-    /// Lists the files and asks for one: by number, or by a part of its path that only one has.
     fn choose_file(&self) -> Asked<Option<usize>> {
         let Some(review) = self.session.review() else { return Ok(None) };
         self.console.write(&overview::files(review, usize::MAX, &self.console.options))?;

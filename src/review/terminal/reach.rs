@@ -1,4 +1,4 @@
-//! The proposal that the session comes to: loaded, taken apart, and what was answered about it put back.
+//! Loads and splits the proposal that the session reaches, and restores its answers.
 
 use std::collections::BTreeSet;
 
@@ -10,27 +10,25 @@ use crate::render::diff::Painter;
 use crate::render::style::Role;
 use crate::review::model::{Action, Answers, Intent, Review, Slot, Verdict};
 
-/// As what a proposal was shown: as which revision, on top of which others.
+/// Revision shown, and the proposals below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reached {
     pub(super) revision: String,
     pub(super) on: Vec<ProposalId>,
 }
 
-/// The proposal on the screen.
 pub(super) struct Current {
-    /// Its place in the session.
+    /// Index in the session.
     pub(super) at: usize,
     pub(super) content: Box<Content>,
-    /// The painter of the file with this index.
+    /// File index, and its painter.
     pub(super) painter: Option<(usize, Painter)>,
-    /// The unit that is shown; `None` shows it again.
+    /// `None` shows the unit again.
     pub(super) unit: Option<usize>,
 }
 
 impl Terminal<'_> {
-    /// Makes sure that the present proposal is loaded and its header has been shown. `false` if the session
-    /// went on to another instead.
+    /// Loads the current proposal and shows its header, once. False if the session moved on.
     pub(super) fn reach(&mut self) -> Result<bool> {
         let at = self.session.position();
         if self.current.as_ref().is_some_and(|current| current.at == at) {
@@ -54,8 +52,7 @@ impl Terminal<'_> {
         Ok(false)
     }
 
-    /// Opens the proposals ahead whose answers an earlier review has saved, so that the last screen has
-    /// them too.
+    /// Opens proposals ahead that have saved answers: the last screen needs them, too.
     pub(super) fn reach_saved(&mut self) -> Result<()> {
         let here = self.session.position();
         for at in 0..self.session.slots().len() {
@@ -69,7 +66,6 @@ impl Terminal<'_> {
         Ok(())
     }
 
-    /// The proposal as it is now; `None` where it cannot be decided any more.
     fn load(&mut self, at: usize) -> Result<Option<Box<Content>>> {
         let id = self.session.slots()[at].ticket.id.clone();
         let not_taken = self.not_taken();
@@ -106,7 +102,7 @@ impl Terminal<'_> {
         self.keep(at)
     }
 
-    /// Takes the proposal apart, and puts `answers` back as far as they are about what is shown now.
+    /// Restores `answers` as far as they match the shown content.
     fn take_apart(&mut self, content: &Content, answers: Option<Answers>) -> Result<()> {
         let Content { changes, unfit, quiet, .. } = content;
         let review = if content.memory {
@@ -143,12 +139,12 @@ impl Terminal<'_> {
         Ok(())
     }
 
-    /// The proposals of which something is to be applied.
+    /// Proposals to be applied, at least in part.
     pub(super) fn taken(&self) -> BTreeSet<ProposalId> {
         self.those(|slot| slot.intent() == Some(Intent::Apply))
     }
 
-    /// The proposals of which nothing is to be applied, or not all as it is.
+    /// Proposals not applied, or not in full.
     fn not_taken(&self) -> BTreeSet<ProposalId> {
         self.those(|slot| slot.is_settled() && slot.verdict() != Verdict::Apply)
     }

@@ -1,5 +1,4 @@
-//! What was said before, as text: at the lines it is about, or in the header. Pure; everything is escaped
-//! here.
+//! Earlier comments, at their lines or in the header. Pure; escapes everything.
 
 use super::host::{Content, Said};
 use super::screen::push_wrapped;
@@ -9,10 +8,9 @@ use crate::render::style::Role;
 use crate::review::model::{Part, Review};
 use crate::text::escape;
 
-/// Most lines that are shown at a hunk of one suggestion.
+/// Lines of a suggestion shown at a hunk.
 const MOST_LINES: usize = 20;
 
-/// A word for a comment of that kind.
 pub(super) fn noun(kind: &CommentKind) -> &'static str {
     match kind {
         CommentKind::Plain | CommentKind::Other(_) => "comment",
@@ -47,8 +45,8 @@ pub(super) fn heading(said: &Said) -> String {
     text
 }
 
-/// The lines that a comment would replace and those that it would have there; of a plain one that is
-/// outdated what it was about. At most `limit` of each.
+/// Lines of a suggestion and their replacement, or the quote of an outdated plain comment. At most
+/// `limit` of each.
 pub(super) fn lines(said: &Said, options: &Options, limit: usize) -> String {
     let mut out = String::new();
     if said.lines.is_none() || said.replacement.is_some() {
@@ -77,7 +75,7 @@ fn push(
     }
 }
 
-/// What was said about lines of unit `at`; nothing where nobody said anything.
+/// `None` without comments on unit `at`.
 pub(super) fn at_unit(
     content: &Content,
     review: &Review,
@@ -89,7 +87,7 @@ pub(super) fn at_unit(
     let mut out = String::new();
     for said in content.header.comments.iter().filter(|said| content.shows_at_lines(said)) {
         let Some((path, (first, _))) = &said.lines else { continue };
-        // What is between the hunks stands with the next one, and behind the last with that.
+        // Comments between hunks appear at the next one, after the last hunk at the last.
         let is_here = *path == file.path
             && match &unit.part {
                 Part::Hunk(_) => at == nearest(review, unit.file, *first),
@@ -105,8 +103,8 @@ pub(super) fn at_unit(
     (!out.is_empty()).then_some(out)
 }
 
-/// The unit of `file` that line `first` of the proposed file is shown with: the first one that it is in or
-/// above, else the last.
+/// The first unit of `file` that contains or follows line `first` of the proposed file, else the
+/// last unit.
 fn nearest(review: &Review, file: usize, first: u32) -> usize {
     let units = review.units_of(file);
     let reaches = |at: &usize| match &review.units()[*at].part {

@@ -1,4 +1,4 @@
-//! What a session shows, as text. Pure; everything from a proposal is escaped here.
+//! Screens of a session as text. Pure; escapes everything from a proposal.
 
 use super::host::Content;
 use super::said::{noun, on};
@@ -14,7 +14,7 @@ use crate::render::width;
 use crate::review::model::{Decision, FileReview, Key, Part, Review, Slot, Unit, Verdict};
 use crate::text::{counted, escape};
 
-/// Columns beside the margin.
+/// Columns without the margin.
 pub(super) fn inner(options: &Options) -> usize {
     options.columns.saturating_sub(3).max(20)
 }
@@ -27,7 +27,6 @@ pub(super) fn push_wrapped(out: &mut String, options: &Options, role: Role, text
     }
 }
 
-/// What changed since the reviewer last saw the proposal.
 pub(super) fn since_last_time(seen: &[FileChange], content: &Content, options: &Options) -> String {
     let now = content.proposed.as_ref().unwrap_or(&content.changes);
     let between = interdiff(seen, now);
@@ -53,22 +52,18 @@ pub(super) fn since_last_time(seen: &[FileChange], content: &Content, options: &
     out
 }
 
-/// A piece of a screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Block {
-    /// Text as it is.
     Text(String),
-    /// Rows of a difference, and the header of the file that they are from.
+    /// Rows of a diff.
     Diff {
-        /// As git heads it; not shown.
+        /// git's header, for a filter only.
         header: Vec<String>,
-        /// What is shown.
         rows: Vec<String>,
     },
 }
 
 impl Block {
-    /// Appends what is shown.
     pub(super) fn push(&self, out: &mut String) {
         match self {
             Self::Text(text) => out.push_str(text),
@@ -82,7 +77,6 @@ impl Block {
     }
 }
 
-/// One unit: what it is, and its lines.
 pub(super) fn unit(
     review: &Review,
     at: usize,
@@ -93,7 +87,7 @@ pub(super) fn unit(
     unit_and_lines(review, at, painter, options, limit).0
 }
 
-/// The same, and which changed lines are on it.
+/// Also returns the changed lines shown.
 pub(super) fn unit_and_lines(
     review: &Review,
     at: usize,
@@ -137,12 +131,12 @@ pub(super) fn unit_and_lines(
         }
         Part::Whole if unit.folded.is_some() => page.folded(file, unit),
         Part::Hunk(hunk) => match &unit.decision {
-            // In the whole of the file, as it will be written: what an editor leaves without
-            // its line end gets one where lines follow.
+            // Shows the whole file as it will be written: text that an editor leaves without a
+            // final line feed gets one where lines follow.
             Some(Decision::Edit { bytes }) => {
                 page.edited(file, file.diff.before().bytes(), &file.with_edited(hunk, bytes));
             }
-            // With more or less around it than it was taken apart with, as far as its neighbours.
+            // Changed context extends at most to neighbouring hunks.
             _ if unit.unfit.is_none() && options.context != review.context() => {
                 let hunk = file.diff.hunk(hunk.edits.clone(), options.context);
                 page.rows(file, &file.diff, &[&hunk], painter);
@@ -170,7 +164,7 @@ pub(super) fn unit_and_lines(
     (page.blocks, page.lines)
 }
 
-/// Every unit that was edited, as it was edited; `None` without any.
+/// Every edited unit; `None` without any.
 pub(super) fn edits(review: &Review, options: &Options) -> Option<String> {
     let mut out = String::new();
     for at in 0..review.units().len() {
@@ -185,14 +179,13 @@ pub(super) fn edits(review: &Review, options: &Options) -> Option<String> {
     (!out.is_empty()).then_some(out)
 }
 
-/// Every unit of a proposal, numbered as `--hunks` takes them.
+/// Numbered as for `--hunks`.
 pub fn numbered(changes: &[FileChange], options: &Options) -> String {
     let review = Review::new(changes, options.context);
     let count = review.units().len();
     list(&review, options, |at| Some(format!("({}/{count}) ", at + 1)))
 }
 
-/// Changes of memory, section by section.
 pub fn by_section(changes: &[FileChange], options: &Options) -> String {
     list(&Review::of_memory(changes, options.context), options, |_| None)
 }
@@ -200,7 +193,7 @@ pub fn by_section(changes: &[FileChange], options: &Options) -> String {
 fn list(review: &Review, options: &Options, number: impl Fn(usize) -> Option<String>) -> String {
     let count = review.units().len();
     let mut out = String::new();
-    // A painter has looked at the whole file, so that it is made once for all of its units.
+    // A painter has lexed the whole file: keep it for all units.
     let mut painter: Option<(usize, Painter)> = None;
     for at in 0..count {
         let file = review.file_of(at);
@@ -223,13 +216,11 @@ fn list(review: &Review, options: &Options, number: impl Fn(usize) -> Option<Str
     out
 }
 
-/// A screen in the making.
 struct Page<'o> {
     blocks: Vec<Block>,
     options: &'o Options,
-    /// Most lines of a difference that are shown.
     limit: usize,
-    /// The changed lines that are.
+    /// Changed lines shown.
     lines: Lines,
 }
 
@@ -257,7 +248,7 @@ impl Page<'_> {
             let first = match (shown.more, self.options.layout) {
                 (0, _) => of_all,
                 (more, Layout::Unified) => of_all.saturating_sub(more),
-                // It does not show one line after the other.
+                // The word layout does not print line by line.
                 (_, Layout::Words) => 0,
             };
             self.lines.hunk(&file.path, diff, hunk, first, limit.is_some());
@@ -273,7 +264,7 @@ impl Page<'_> {
         }
     }
 
-    /// A file that is one decision until it is opened.
+    /// A folded file is one decision until opened.
     fn folded(&mut self, file: &FileReview, unit: &Unit) {
         let hunks = file.diff.hunks(self.options.context).len();
         let hunks = counted(hunks, "hunk");
@@ -295,7 +286,7 @@ impl Page<'_> {
     }
 }
 
-/// Where a file comes from and how its mode changes, in git's words.
+/// Rename and mode lines of git's header.
 pub(super) fn place(entry: &Entry<'_>) -> Vec<String> {
     let header = diff::header(entry, &Palette::plain());
     let keep = |line: &String| {
@@ -304,7 +295,6 @@ pub(super) fn place(entry: &Entry<'_>) -> Vec<String> {
     header.into_iter().filter(keep).collect()
 }
 
-/// What was said to a unit, in a word or two.
 pub(super) fn decision(unit: &Unit) -> Option<&'static str> {
     match (&unit.decision, &unit.draft) {
         (Some(Decision::Take), _) => Some("taken"),
@@ -346,7 +336,6 @@ pub(super) fn prompt(
     out
 }
 
-/// What each key does, one per line.
 pub(super) fn help(keys: &[Key], options: &Options) -> String {
     let mut out = String::new();
     for key in keys {
@@ -357,7 +346,7 @@ pub(super) fn help(keys: &[Key], options: &Options) -> String {
     out
 }
 
-/// One line for each proposal that something was said about, and how many were not.
+/// One line for each answered proposal, and a count of the others.
 pub(super) fn summary(slots: &[Slot], options: &Options) -> String {
     let palette = &options.palette;
     let mut out = String::from("\n");
@@ -417,7 +406,7 @@ pub(super) fn summary(slots: &[Slot], options: &Options) -> String {
     out
 }
 
-/// `was applied`, `has expired`: what became of a proposal that cannot be decided any more.
+/// `was applied`, `has expired`.
 pub(super) fn gone(status: &str) -> String {
     match status {
         "expired" => "has expired".to_owned(),

@@ -1,5 +1,5 @@
-//! Changed lines that were on the screen: what the last screen has no room for may have been walked
-//! through before. Pure.
+//! Changed lines that were on the screen: lines omitted from the last screen may have been shown
+//! before. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,16 +8,16 @@ use crate::changeset::entry::Entry;
 use crate::changeset::hunks::{Diff, Hunk, Line, Side};
 use crate::render::diff::LONGEST;
 
-/// A changed line, and the file that it is of. What has no lines, such as a binary file or a move, is
-/// one line without content of neither side.
+/// A changed line and its file. A change without lines, such as a binary file or a move, is an
+/// empty context line.
 type Key = (RepoPath, Side, Vec<u8>);
 
-/// The changed lines of one screen.
+/// Changed lines of one screen.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lines(Vec<Key>);
 
 impl Lines {
-    /// Of `hunk` the first `shown` lines, but for those that were cut where lines are `limited`.
+    /// Adds the first `shown` lines of `hunk`; if `limited`, without cut lines.
     pub(super) fn hunk(
         &mut self,
         path: &RepoPath,
@@ -31,7 +31,7 @@ impl Lines {
         self.0.extend(whole.map(|line| (path.clone(), line.side, line.bytes.to_vec())));
     }
 
-    /// All of a file, as a pager has it.
+    /// All of a file, as in the pager.
     pub(super) fn entry(entry: &Entry<'_>) -> Self {
         let mut lines = Self::default();
         let diff = Diff::new(entry.old_bytes(), entry.new_bytes());
@@ -45,14 +45,13 @@ impl Lines {
         lines
     }
 
-    /// That the file at `path` is changed, where no line says how.
+    /// A change without lines.
     pub(super) fn file(&mut self, path: &RepoPath) {
         self.0.push((path.clone(), Side::Context, Vec::new()));
     }
 }
 
-/// What was on the screen in a session: the last time that each unit of each proposal was shown, and
-/// each of its files in the pager.
+/// Lines of the last display of each unit, and of each file in the pager.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     units: BTreeMap<(usize, usize), Lines>,
@@ -60,17 +59,15 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// That unit `unit` of proposal `at` was shown, with these lines.
     pub(super) fn shown(&mut self, at: usize, unit: usize, lines: Lines) {
         self.units.insert((at, unit), lines);
     }
 
-    /// That the whole of `entry`, of proposal `at`, was in the pager.
     pub(super) fn paged(&mut self, at: usize, entry: &Entry<'_>) {
         self.pages.insert((at, entry.path.clone()), Lines::entry(entry));
     }
 
-    /// All of proposal `at` that was.
+    /// All lines shown of proposal `at`.
     pub(super) fn of(&self, at: usize) -> Pool {
         let mut pool = Pool::default();
         let units = self.units.iter().map(|((of, _), lines)| (of, lines));
@@ -84,18 +81,18 @@ impl Seen {
     }
 }
 
-/// Lines that were shown, each as often as it was. Every one excuses one line of what is written, so
-/// that the second of two equal lines does not count as shown with the first.
+/// Shown lines with counts. Each showing excuses one written line: the second of two equal lines
+/// does not count as shown with the first.
 #[derive(Debug, Default)]
 pub(super) struct Pool(HashMap<Key, usize>);
 
 impl Pool {
-    /// Whether `line` was shown; once for each time that it was.
+    /// True if `line` was shown; consumes one showing.
     pub(super) fn takes(&mut self, path: &RepoPath, line: &Line<'_>) -> bool {
         self.take(&(path.clone(), line.side, line.bytes.to_vec()))
     }
 
-    /// The same of a file without lines.
+    /// The same for a file without lines.
     pub(super) fn takes_file(&mut self, path: &RepoPath) -> bool {
         self.take(&(path.clone(), Side::Context, Vec::new()))
     }
@@ -111,12 +108,11 @@ impl Pool {
     }
 }
 
-/// Whether `line` is in one content alone.
 pub(super) fn is_change(line: &Line<'_>) -> bool {
     line.side != Side::Context
 }
 
-/// Whether a limited screen has the beginning of `line` only.
+/// True if a limited screen cuts `line`.
 pub(super) fn is_cut(line: &Line<'_>) -> bool {
     line.content().len() > LONGEST
 }

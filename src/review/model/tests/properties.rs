@@ -4,7 +4,6 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A key press of the property tests.
 fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         4 => Just(Action::Take),
@@ -60,7 +59,7 @@ fn proposal() -> impl Strategy<Value = Vec<FileChange>> {
         .prop_filter("something changes", |changes| !changes.is_empty())
 }
 
-/// Everything that a reviewer could tell apart.
+/// All observable state.
 fn snapshot(s: &Session) -> String {
     let slots: Vec<_> = s
         .slots()
@@ -73,8 +72,7 @@ fn snapshot(s: &Session) -> String {
     format!("{} {} {slots:?}", s.position(), s.unit_index())
 }
 
-/// What results for one file, worked out line by line from the decisions, in another way than
-/// the code does it. `None` where an edit is involved.
+/// Result for one file, computed independently line by line; `None` with edits.
 fn oracle(review: &Review, file: usize) -> Option<Option<File>> {
     let this = &review.files()[file];
     let units = &review.units()[review.units_of(file)];
@@ -109,7 +107,6 @@ fn oracle(review: &Review, file: usize) -> Option<Option<File>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// What a commit has of a proposal's files tells which units were taken, and nothing else does.
     #[test]
     fn units_are_known_by_what_they_lead_to(
         changes in proposal(),
@@ -138,7 +135,6 @@ proptest! {
             review.decide(unit, Some(decision));
         }
         prop_assert_eq!(files(&review), committed.clone());
-        // Something else, in one of the files.
         let mut forged = committed;
         if let Some(file) = forged.values_mut().next() {
             *file = Some(File::regular((other + "forged").into_bytes()));
@@ -170,7 +166,6 @@ proptest! {
             s = Session::new(vec![ticket("a")]);
             s.open(Review::folding(&open.changes, &open.unfit, &Quiet::new(), context), None);
             let review = s.review().unwrap();
-            // Each conflict is asked about once.
             let asked = review.units().iter().filter(|unit| unit.unfit.is_some()).count();
             prop_assert!((1..=open.unfit[0].regions.len()).contains(&asked));
         }
@@ -210,7 +205,7 @@ proptest! {
             for change in &changes {
                 prop_assert!(change.before != change.after);
             }
-            // Nothing taken twice, nothing lost: the rest on top of the result is the whole.
+            // The rest on top of the result gives the whole.
             let mut whole = review.clone();
             for unit in 0..whole.units().len() {
                 if !matches!(whole.units()[unit].decision, Some(Decision::Edit { .. })) {
@@ -275,7 +270,7 @@ proptest! {
         prop_assert_eq!(&outcome, &slot.outcome);
         prop_assert_eq!(&comments, &slot.comments);
         let kept = slot.review.as_ref().unwrap();
-        // Edits come back as drafts, and are taken again.
+        // Edits return as drafts and are taken again.
         for at in 0..again.units().len() {
             if let Some(bytes) = again.units()[at].draft.clone() {
                 again.decide(at, Some(Decision::Edit { bytes }));
