@@ -1,4 +1,4 @@
-//! Reading files on another thread while those before them are worked on.
+//! Reads files ahead on another thread while the caller works on earlier ones.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,14 +12,13 @@ use super::{Found, read};
 use crate::beneath::Root;
 use crate::changeset::RepoPath;
 
-/// From this many files on, a thread is worth starting.
+/// Files from which a thread pays.
 const MANY: usize = 64;
-/// How many are handed over at once: waking who waits for them costs more than reading one.
+/// Files per message: waking the receiver costs more than reading one file.
 const BATCH: usize = 16;
-/// Bytes that are read before they are asked for: 64 MiB, and what the last batches have more.
+/// 64 MiB, plus the rest of the last batches.
 const MOST: usize = 64 << 20;
 
-/// Files that are read, or will be, in the order in which they are likely to be asked for.
 #[derive(Debug)]
 pub struct Ahead {
     numbers: HashMap<RepoPath, usize>,
@@ -28,24 +27,20 @@ pub struct Ahead {
     more: Receiver<(usize, Batch)>,
 }
 
-/// What could be read of some files: the rest is found out, and said, when it is asked for.
+/// `None` if unreadable: the caller reads the file again and reports the error.
 type Batch = Vec<Option<Found>>;
 
-/// What is to be read, by whoever has time.
 #[derive(Debug)]
 struct Work {
     root: Root,
     paths: Vec<RepoPath>,
     limit: u64,
-    /// The first batch that nobody has begun.
     next: AtomicUsize,
-    /// Bytes read so far.
     total: AtomicUsize,
 }
 
 impl Work {
-    /// Reads the next batch; its number, and what was found. `None` if there is none left, or
-    /// enough was read.
+    /// Returns a batch with its number; `None` at the end or over the limit.
     fn read_next(&self, directories: &mut Directories<'_>) -> Option<(usize, Batch)> {
         if self.total.load(Ordering::Relaxed) > MOST {
             return None;
@@ -61,8 +56,7 @@ impl Work {
 }
 
 impl Ahead {
-    /// Begins to read the files at `paths`, each of at most `limit` bytes. `None` where that is
-    /// not worth it, or no thread is to be had to do it beside this one.
+    /// `None` if reading ahead does not pay or no thread starts.
     pub fn start(root: &Root, paths: &[&RepoPath], limit: u64) -> Option<Self> {
         if paths.len() < MANY || processors::count() == 1 {
             return None;
@@ -90,7 +84,7 @@ impl Ahead {
         Some(Self { numbers, batches, work, more })
     }
 
-    /// The file at `path`, once, if it could be read ahead. Reads on, instead of waiting for it.
+    /// Returns a file once, if read ahead. Reads batches itself while waiting.
     pub fn take(&mut self, directories: &mut Directories<'_>, path: &RepoPath) -> Option<Found> {
         let number = self.numbers.remove(path)?;
         let (batch, within) = (number / BATCH, number % BATCH);

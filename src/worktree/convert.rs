@@ -1,8 +1,6 @@
-//! What git stores of a file, and what lies in the work tree: line endings, `$Id$`.
+//! Converts between git's form of a file and its bytes in the work tree: line endings, `$Id$`.
 //!
-//! Everything above this room thinks in what git stores, as `git diff` does: a changeset's bytes
-//! are those of the blobs that a commit will have. Only here, where files are read and written,
-//! are they converted.
+//! Other rooms see git's form only: a changeset's bytes are those of the blobs to be committed.
 
 use bstr::{BStr, ByteSlice as _};
 
@@ -12,49 +10,34 @@ use crate::changeset::hunks::{Diff, Text};
 use crate::changeset::{File, Mode, RepoPath};
 use crate::error::Result;
 
-/// How the two forms of a file correspond. `None` is for bytes that stay as they are.
+/// `None`: the bytes stay the same.
 pub trait Conversion: std::fmt::Debug {
-    /// What git stores of the file `path` with these bytes.
+    /// Converts to git's form.
     ///
     /// # Errors
-    /// If the repository's attributes or configuration cannot be read.
+    /// If attributes or configuration cannot be read.
     fn to_git(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>>;
 
-    /// Whether git merges the file `path` line by line.
-    ///
-    /// # Errors
-    /// As [`Conversion::to_git`].
     fn merges_lines(&self, path: &RepoPath) -> Result<bool>;
 
-    /// The mode that git has of the file `path` where those of the file system say nothing
-    /// (`core.fileMode = false`). `None` where they do.
+    /// Git's mode of the file, if the file system's is meaningless (`core.fileMode = false`).
     fn mode(&self, path: &RepoPath) -> Option<Mode>;
 
-    /// True if git has a submodule at `path`, checked out or not.
+    /// Also for a submodule that is not checked out.
     fn is_submodule(&self, path: &BStr) -> bool;
 
-    /// What a checkout of these stored bytes writes.
-    ///
-    /// # Errors
-    /// As [`Conversion::to_git`].
+    /// Converts to a checkout's bytes.
     fn to_worktree(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>>;
 
-    /// Notes that these files are about to be written, of which some may rule over conversions.
-    ///
-    /// # Errors
-    /// As [`Conversion::to_git`].
+    /// Notes files about to be written: new attributes change conversions.
     fn expect(&self, changes: &mut dyn Iterator<Item = (&RepoPath, Option<&File>)>) -> Result<()>;
 
-    /// The conversion that holds once what was noted is written, if it is another.
+    /// The conversion after those writes, if it differs.
     fn expected(&self) -> Option<&dyn Conversion>;
 }
 
 impl Worktree {
-    /// Announces what is about to be written, all of it and once: where attributes are among it,
-    /// git will read the other files by those.
-    ///
-    /// # Errors
-    /// If the repository's attributes or configuration cannot be read.
+    /// Announces all files about to be written, once: git reads them by new attributes among them.
     pub fn expect<'a>(
         &self,
         mut changes: impl Iterator<Item = (&'a RepoPath, Option<&'a File>)>,
@@ -65,28 +48,26 @@ impl Worktree {
         }
     }
 
-    /// Converts files as they are read and written.
     #[must_use]
     pub fn with_conversion(mut self, conversion: impl Conversion + 'static) -> Self {
         self.conversion = Some(Box::new(conversion));
         self
     }
 
-    /// Takes every file as it lies there: for files that are compared with what was written.
+    /// For comparison with bytes that were written.
     #[must_use]
     pub fn without_conversion(mut self) -> Self {
         self.conversion = None;
         self
     }
 
-    /// The mode that git would give the file `path`, which looks like this.
     pub(super) fn mode(&self, path: &RepoPath, stamp: &Stamp) -> Mode {
         let recorded = self.conversion.as_ref().and_then(|conversion| conversion.mode(path));
         recorded.unwrap_or_else(|| super::mode(stamp))
     }
 
-    /// Refuses a new file in a submodule that is not checked out. Its directory, which is `place`, is
-    /// empty or not there, and nothing on the disk tells whose it is.
+    /// Refuses a new file in a submodule that is not checked out. Its directory is empty or
+    /// missing, so the disk does not show the submodule.
     pub(super) fn refuse_submodule(&self, path: &RepoPath, place: &Place) -> Result<()> {
         let Some(conversion) = &self.conversion else { return Ok(()) };
         let empty = match place {
@@ -112,11 +93,11 @@ impl Worktree {
         }
     }
 
-    /// The bytes to write for the stored bytes `after`, where the file has the bytes `raw` now, of
-    /// which git stores `stored`. `None` if they are the same.
+    /// Converts `after` for a file that has the bytes `raw`, or `stored` in git's form. `None` if
+    /// `after` is written as it is.
     ///
-    /// What a checkout would write, if the file is what a checkout wrote. Else its lines stay as
-    /// they are but for those that change, which end like the line above them.
+    /// A file with a checkout's bytes gets a checkout's bytes. Else unchanged lines keep their
+    /// bytes, and changed lines end like the line above.
     pub(super) fn to_disk(
         &self,
         path: &RepoPath,
@@ -128,7 +109,7 @@ impl Worktree {
         if let Some((raw, stored)) = now {
             let fresh = present.to_worktree(path, stored)?;
             let fresh = fresh.as_deref().unwrap_or(stored);
-            // A large file is not compared with itself.
+            // Equal pointers mean an unconverted file: a large one is not compared with itself.
             if !std::ptr::eq(fresh, raw) && fresh != raw {
                 let kept = keep_lines(raw, stored, after);
                 let again = conversion.to_git(path, &kept)?;
@@ -141,7 +122,7 @@ impl Worktree {
     }
 }
 
-/// `after` with the lines of `raw` wherever `stored`, line for line the same text, has them.
+/// Replaces lines of `after` that occur in `stored` by those of `raw`.
 fn keep_lines(raw: &[u8], stored: &[u8], after: &[u8]) -> Vec<u8> {
     let text = Text::new(raw);
     let diff = Diff::new(stored, after);

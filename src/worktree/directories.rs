@@ -1,4 +1,4 @@
-//! The directories of a run of paths, each opened once while the run stays near it.
+//! Cache of open directories for a run of paths.
 
 use std::rc::Rc;
 
@@ -8,10 +8,9 @@ use crate::beneath::{Dir, Place, Root};
 use crate::changeset::RepoPath;
 use crate::error::Result;
 
-/// How many stay open: paths come sorted, but a transaction goes over them several times.
+/// Paths come sorted, but a transaction passes over them several times.
 const OPEN: usize = 32;
 
-/// Opens directories beneath a root, and remembers the last few.
 #[derive(Debug)]
 pub struct Directories<'root> {
     root: &'root Root,
@@ -19,15 +18,12 @@ pub struct Directories<'root> {
 }
 
 impl<'root> Directories<'root> {
-    /// No directory is open yet.
     pub fn new(root: &'root Root) -> Self {
         Self { root, recent: Vec::new() }
     }
 
-    /// The directory that `path` lies in.
-    ///
     /// # Errors
-    /// `symlink_in_way`, `in_submodule`, or the system's refusal to open it.
+    /// `symlink_in_way`, `in_submodule`.
     pub fn of(&mut self, path: &RepoPath) -> Result<Place> {
         if self.root.is_submodule(path.as_bstr()) {
             return Err(super::in_submodule(path));
@@ -35,13 +31,10 @@ impl<'root> Directories<'root> {
         self.at(parent(path.as_bstr()))
     }
 
-    /// The directory at `path` (empty: the root).
-    ///
-    /// # Errors
-    /// As [`Directories::of`].
+    /// The empty path is the root.
     pub fn at(&mut self, path: &BStr) -> Result<Place> {
         if let Some(index) = self.recent.iter().rposition(|(known, _)| known == path) {
-            // What is asked for again and again is found at once.
+            // Least recently used first.
             let last = self.recent.len() - 1;
             self.recent[index..].rotate_left(1);
             return Ok(Place::Directory(Rc::clone(&self.recent[last].1)));
@@ -59,8 +52,7 @@ impl<'root> Directories<'root> {
         Ok(place)
     }
 
-    /// The directory at `path` from the one above it, where that or a neighbour was opened lately: from
-    /// the root, each directory on the way is looked at again.
+    /// From the root, every directory on the way would be resolved again.
     fn by_the_one_above(&mut self, path: &BStr) -> Option<Rc<Dir>> {
         let above = parent(path);
         let is_near = |known: &BString| known == above || parent(known.as_bstr()) == above;
@@ -73,7 +65,7 @@ impl<'root> Directories<'root> {
         }
     }
 
-    /// Forgets `path` and what lies beneath it, after it was removed.
+    /// Drops a removed directory and everything beneath it.
     pub fn forget(&mut self, path: &BStr) {
         self.recent.retain(|(known, _)| {
             !(known.starts_with(path) && matches!(known.get(path.len()), None | Some(b'/')))
@@ -81,7 +73,7 @@ impl<'root> Directories<'root> {
     }
 }
 
-/// The directory part of a path; empty for a file at the top.
+/// Empty at the top.
 pub fn parent(path: &BStr) -> &BStr {
     path[..path.rfind_byte(b'/').unwrap_or(0)].as_bstr()
 }
@@ -90,7 +82,6 @@ pub fn parent(path: &BStr) -> &BStr {
 mod tests {
     use super::*;
 
-    /// The same answers, whether a directory is opened from the root or from the one above it.
     #[test]
     fn a_neighbour_makes_no_difference() {
         let top = tempfile::tempdir().expect("a directory");

@@ -1,20 +1,17 @@
 //! The lock of git's index, held while files are exchanged.
 //!
-//! `git checkout`, `stash`, `reset` and `rebase` hold `index.lock` while they read and rewrite the
-//! work tree. Without it a file that aye exchanges at that moment is swept away with what they
-//! replace. It is held for milliseconds; git refuses to run meanwhile, as beside any other git.
+//! `git checkout`, `stash`, `reset` and `rebase` hold `index.lock` while they rewrite the work
+//! tree. Without it they would overwrite a file exchanged meanwhile. aye holds it for milliseconds.
 //!
 //! # After a crash
-//! The lock stays, and names its owner: the next command of aye, which settles the files, removes it.
-//! Until then git refuses what would write the index, which is right: some of the files are old and
-//! some are new. The lock is a symlink that leads nowhere, made in one step with its owner as the
-//! target, so that neither a kill nor a power loss leaves one whose owner nobody knows. Git creates
-//! its lock exclusively and follows no symlink.
+//! The lock names its owner; the next aye command settles the files and removes it. Until then git
+//! rightly refuses to write the index: some files are old, some new. The lock is a dangling symlink
+//! with its owner as target. One step creates it, so no crash leaves a lock without an owner. git
+//! creates its lock exclusively and follows no symlink.
 //!
-//! # Locks of a commit under way
-//! `git commit -a` and `git commit FILE` write the new index into the lock before they run hooks and
-//! editor, which may take as long as a person likes. Their work tree has been read by then, so a lock
-//! with content is not waited for.
+//! # Locks of a commit in progress
+//! `git commit -a` and `git commit FILE` write the new index into the lock before hooks and editor
+//! run, which may take long. They have read the work tree by then, so aye does not wait for them.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
@@ -24,10 +21,8 @@ use std::time::Duration;
 use super::codes;
 use crate::error::{Error, Result};
 
-/// Longest wait for git, in all.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Held until dropped.
 #[derive(Debug)]
 pub struct IndexLock(PathBuf);
 
@@ -38,10 +33,10 @@ impl Drop for IndexLock {
 }
 
 impl IndexLock {
-    /// Takes the lock `path` for `transaction`. `None` where a commit under way has it.
+    /// `None` if a commit in progress holds the lock.
     ///
     /// # Errors
-    /// `index_locked`; the system's refusal.
+    /// `index_locked`.
     pub fn take(path: &Path, transaction: &str) -> Result<Option<Self>> {
         let owner = owner(transaction);
         let (mut waited, mut pause) = (Duration::ZERO, Duration::from_millis(1));
@@ -62,7 +57,7 @@ impl IndexLock {
         }
     }
 
-    /// Removes the lock `path` where `transaction`, which is over, has left it.
+    /// Removes the lock of the finished `transaction`.
     pub fn remove_left(path: &Path, transaction: &str) {
         let owner = owner(transaction);
         let ours = match fs::read_link(path) {
@@ -80,7 +75,6 @@ impl IndexLock {
     }
 }
 
-/// The error for an index lock that somebody else holds.
 pub fn locked(path: &Path) -> Error {
     Error::new(&codes::INDEX_LOCKED, "another git process holds the index")
         .with("path", path.display().to_string())
@@ -106,7 +100,7 @@ fn is_unsupported(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|raw| known.iter().any(|errno| errno.raw_os_error() == raw))
 }
 
-/// True for the lock of a git that has written the index and not yet put it in place.
+/// True if git has written the new index but not renamed it yet.
 fn has_content(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() > 0)
 }

@@ -1,12 +1,11 @@
 //! Safe, atomic reads and writes inside the repository.
 //!
-//! Every file is reached beneath the root with the kernel's help: directories are opened without
-//! following a single symlink, and the file is then named relative to that open directory. So no
-//! path leaves the root, whatever is swapped underneath while it runs. What is not a regular file
-//! (symlink, submodule, device, a file shared by hard link) is refused with its own code.
+//! Directories are opened without following a symlink, and files are named relative to them. No
+//! path leaves the root, whatever is swapped meanwhile. Anything but a regular file with one name
+//! is refused with its own code.
 //!
-//! One file is written with [`Worktree::write_file`]: a temporary file beside it, renamed over
-//! it. Several files that must change together go through [`journal`].
+//! `Worktree::write_file` writes one file: a temporary file, renamed over the target. `journal`
+//! writes several files as one change.
 
 mod ahead;
 mod convert;
@@ -34,7 +33,6 @@ use directories::Directories;
 use journal::Sum;
 pub use write::{Flush, TEMPORARY, is_temporary};
 
-/// Error codes of the work tree.
 pub mod codes {
     crate::codes! {
         SPECIAL_FILE = "special_file", Invalid, "the path is a device, pipe or socket";
@@ -50,10 +48,9 @@ pub mod codes {
     }
 }
 
-/// Largest file read unless told otherwise, in bytes: 10 MiB.
+/// Default limit for reading: 10 MiB.
 pub const DEFAULT_SIZE_LIMIT: u64 = 10 * 1024 * 1024;
 
-/// A work tree: the files beneath one directory.
 #[derive(Debug)]
 pub struct Worktree {
     path: PathBuf,
@@ -63,11 +60,7 @@ pub struct Worktree {
 }
 
 impl Worktree {
-    /// Opens the work tree whose top is `root`. The root itself may be reached through symlinks;
-    /// nothing beneath it may.
-    ///
-    /// # Errors
-    /// If `root` is not a directory that can be opened.
+    /// Only the root itself may be reached through symlinks.
     pub fn open(root: &Path) -> Result<Self> {
         let failed = |error: std::io::Error| {
             Error::io(format_args!("open the work tree {}", root.display()), &error)
@@ -77,34 +70,29 @@ impl Worktree {
         Ok(Self { path, root, size_limit: DEFAULT_SIZE_LIMIT, conversion: None })
     }
 
-    /// Sets the size, in bytes, above which a file is refused with `size_limit_exceeded`.
     #[must_use]
     pub fn with_size_limit(mut self, bytes: u64) -> Self {
         self.size_limit = bytes;
         self
     }
 
-    /// Names the repository's submodules. Those that are not checked out are empty directories, or
-    /// not there at all, and nothing on the disk tells that no file belongs in them.
+    /// A submodule that is not checked out is empty or missing: the disk does not show it.
     #[must_use]
     pub fn with_submodules(mut self, paths: impl IntoIterator<Item = BString>) -> Self {
         self.root.add_submodules(paths);
         self
     }
 
-    /// The top of the work tree, absolute.
     pub fn root(&self) -> &Path {
         &self.path
     }
 
-    /// Refuses what must not be overwritten: besides everything [`Snapshot::file`] refuses, a
-    /// file with a second name and one with the setuid, setgid or sticky bit.
+    /// Refuses what `Snapshot::file` refuses, hard links, and setuid, setgid or sticky files.
     ///
-    /// A second name would be cut off by the rename that writes a file, and may lie outside the
-    /// repository.
+    /// The rename would cut a hard link, whose other name may lie outside the repository.
     ///
     /// # Errors
-    /// As [`Snapshot::file`]; `hard_link`; `setuid_file`; `not_a_directory`.
+    /// `hard_link`, `setuid_file`, `not_a_directory`.
     pub fn check_writable(&self, path: &RepoPath) -> Result<()> {
         let mut directories = Directories::new(&self.root);
         match directories.of(path)? {
@@ -121,8 +109,8 @@ impl Worktree {
         }
     }
 
-    /// Refuses changes that make a file where a file stands in the way of its directory, unless the
-    /// same changes remove that one, or in a submodule that is not checked out.
+    /// Refuses a new file in a submodule that is not checked out, or blocked by a file that the
+    /// changes do not remove.
     ///
     /// # Errors
     /// `not_a_directory`, `in_submodule`.
@@ -156,7 +144,7 @@ impl Worktree {
     }
 }
 
-/// The bytes of a file as they lie there.
+/// Not converted.
 type Found = (Vec<u8>, Stamp);
 
 fn read(
@@ -179,30 +167,27 @@ fn read(
     }
 }
 
-/// A [`Worktree`] to read many files from, in path order: directories stay open while reading goes on
-/// in them, and [`journal::Journal::apply`] need not read again what was read here. For one planning
-/// at a time; what is removed and made again meanwhile may be missed.
+/// Reads many files of a `Worktree` in path order; `journal::Journal::apply` need not read them
+/// again. It serves one planning: it may miss a file that is removed and recreated meanwhile.
 #[derive(Debug)]
 pub struct Reader<'tree> {
     tree: &'tree Worktree,
     directories: RefCell<Directories<'tree>>,
-    /// What was read before it was asked for.
     ahead: RefCell<Option<Ahead>>,
     seen: RefCell<HashMap<RepoPath, Seen>>,
 }
 
-/// A file that was read, so that it need not be read again to know that it is still the same.
+/// Tells without reading if a file is unchanged.
 #[derive(Debug)]
 struct Seen {
     stamp: Stamp,
-    /// Of what git stores of it.
+    /// Sum of git's form.
     sum: Sum,
-    /// Its bytes, where git stores others.
+    /// Bytes on the disk, where they differ from git's.
     raw: Option<Vec<u8>>,
 }
 
 impl Worktree {
-    /// Begins to read.
     pub fn reader(&self) -> Reader<'_> {
         Reader {
             tree: self,
@@ -214,10 +199,6 @@ impl Worktree {
 }
 
 impl Reader<'_> {
-    /// As [`Worktree::names`]; a directory that a file was read from is not opened again.
-    ///
-    /// # Errors
-    /// As [`Worktree::names`].
     pub fn names(&self, path: &RepoPath) -> Result<Vec<BString>> {
         self.tree.names_in(&mut self.directories.borrow_mut(), path)
     }
@@ -259,8 +240,7 @@ impl Snapshot for Reader<'_> {
 }
 
 impl Snapshot for Worktree {
-    /// The file at `path` as git would store it now. `None` also where a directory above it does not exist or is
-    /// a file.
+    /// In git's form; `None` also if a directory above is missing or a file.
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
         self.reader().file(path)
     }
@@ -283,7 +263,6 @@ fn at(code: &'static crate::error::Code, path: &RepoPath, what: &str) -> Error {
     Error::new(code, format!("{} {what}", path.display())).with("path", path.display().to_string())
 }
 
-/// The mode that its permissions stand for.
 fn mode(stamp: &Stamp) -> Mode {
     if stamp.executable() { Mode::Executable } else { Mode::Regular }
 }
@@ -339,7 +318,7 @@ fn unplanned(path: &RepoPath) -> Error {
     changed(path, "is not what it was when the change was planned")
 }
 
-/// What is wrong with the file at `path`, in words that stand behind its name: what is too large names the setting.
+/// The message without the path; for too large a file with the setting.
 pub fn why(path: &str, error: &Error) -> String {
     let message = error.message();
     let message =

@@ -1,25 +1,22 @@
-//! How many processors there are for the threads of a transaction, and work beside a command's own.
+//! Number of processors, and work on a second thread.
 
 use std::num::NonZero;
 use std::sync::OnceLock;
 use std::thread::{self, ScopedJoinHandle};
 
-/// How many this process may use. The system is asked once: the answer takes dozens of its calls.
+/// Cached: the answer takes dozens of system calls.
 pub fn count() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
 }
 
-/// The value of a function that runs on another thread, or when it is waited for.
+/// A value computed on another thread, or in `wait`.
 pub enum Beside<'scope, T> {
-    /// On a thread of its own.
     Running(ScopedJoinHandle<'scope, T>),
-    /// Not yet begun.
     Later(&'scope (dyn Fn() -> T + Sync)),
 }
 
 impl<T> Beside<'_, T> {
-    /// Waits for the value.
     pub fn wait(self) -> T {
         match self {
             Self::Running(thread) => {
@@ -30,8 +27,7 @@ impl<T> Beside<'_, T> {
     }
 }
 
-/// Calls `main` while `work` runs on another thread, if it `pays` to start one
-/// for it and one is to be had; otherwise `work` runs once `main` waits for it.
+/// Runs `main` while `work` runs on another thread, or in `wait` if a thread does not pay or start.
 pub fn beside<T: Send, R>(
     pays: bool,
     work: &(dyn Fn() -> T + Sync),

@@ -1,4 +1,4 @@
-//! Which files are as they were, byte for byte: a question about a whole tree, asked on a few threads.
+//! Compares many files with blobs, byte for byte, on a few threads.
 
 use gix::ObjectId;
 use gix::objs::Kind;
@@ -8,11 +8,8 @@ use crate::changeset::{Mode, RepoPath};
 use crate::error::Result;
 
 impl Worktree {
-    /// Of each of `files`, in path order, whether it lies there with this mode and the bytes of this
-    /// blob. False also where that cannot be found out.
-    ///
-    /// # Errors
-    /// None of the files'.
+    /// True for files (in path order) with this mode and the blob's bytes; `false` also if
+    /// unreadable.
     pub fn are_same(&self, files: &[(RepoPath, Mode, ObjectId)]) -> Result<Vec<bool>> {
         let (root, limit) = (&self.root, self.size_limit);
         let stamps = workers::each(root, 0..files.len(), |directories, number| {

@@ -47,7 +47,7 @@ fn a_file_is_written_read_and_removed_with_its_directories() {
     assert!(scratch.worktree.root().exists());
 }
 
-/// Who was stopped at it may have removed the lower ones.
+/// An interrupted run may have removed the lower ones.
 #[test]
 fn emptied_directories_go_though_some_are_gone() {
     let scratch = Scratch::new();
@@ -204,8 +204,7 @@ fn a_failed_write_leaves_no_trace() {
     assert_eq!(std::fs::read_dir(scratch.at("closed")).unwrap().count(), 1);
 }
 
-/// While files are written beneath `d/`, another thread swaps `d` for a symlink to a directory
-/// outside and back, as fast as it can. Nothing may ever arrive outside.
+/// Another thread swaps `d` for a symlink to the outside and back.
 #[test]
 fn a_directory_swapped_for_a_symlink_during_the_run_leads_nowhere() {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -219,7 +218,7 @@ fn a_directory_swapped_for_a_symlink_during_the_run_leads_nowhere() {
         scope.spawn(|| {
             symlink(&outside, &link).unwrap();
             while !over.load(Ordering::Relaxed) {
-                // Names are exchanged in one step: `d` is always the directory or the symlink.
+                // The exchange is one step: `d` is always the directory or the symlink.
                 rustix::fs::renameat_with(
                     rustix::fs::CWD,
                     &directory,

@@ -1,4 +1,4 @@
-//! The same step for many files, on a few threads: most of its time is the file system's.
+//! Runs one step for many files on a few threads, which mostly wait for the file system.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,20 +9,19 @@ use super::processors;
 use crate::beneath::Root;
 use crate::error::Result;
 
-/// From this many files on, threads are worth starting.
+/// Files from which threads pay.
 pub const MANY: usize = 32;
-/// More do not help: they wait for the same journal of the file system.
+/// More threads only wait for the file system's journal.
 const MOST: usize = 4;
-/// A thread takes this part of its share of what is left, but no less than [`FEW`] files: large
-/// pieces first, small ones last, so that all of them are done at about the same time.
+/// A thread takes 1/`PART` of its share of the rest. Large pieces come first, so that all threads
+/// finish together.
 const PART: usize = 2;
 const FEW: usize = 8;
 
-/// Runs `step` for every number of `range`, in no order that means anything, and returns what it
-/// returned in theirs. Each thread has directories of its own open, and goes over neighbours.
+/// Runs `step` in any order; the results are in order. Each thread opens its own directories.
 ///
 /// # Errors
-/// The failure with the lowest number; steps after it may have been done or not.
+/// The failure with the lowest number; later steps may have run.
 pub fn each<T: Send>(
     root: &Root,
     range: Range<usize>,
@@ -31,10 +30,7 @@ pub fn each<T: Send>(
     each_while(root, range, step, &mut || ())
 }
 
-/// As [`each`], and calls `meanwhile` once, where there are threads while they work.
-///
-/// # Errors
-/// As [`each`].
+/// Also calls `meanwhile` once.
 pub fn each_while<T: Send>(
     root: &Root,
     range: Range<usize>,
@@ -51,7 +47,6 @@ pub fn each_while<T: Send>(
         let mut directories = Directories::new(root);
         return range.map(|number| step(&mut directories, number)).collect();
     }
-    // Where the piece that begins at `start` ends.
     let end = |start: usize| {
         let left = range.end.checked_sub(start).filter(|left| *left > 0)?;
         Some(start + (left / threads / PART).max(FEW).min(left))
@@ -72,7 +67,7 @@ pub fn each_while<T: Send>(
         }
     };
     let mut pieces = thread::scope(|scope| {
-        // A thread that cannot be had is no loss: its pieces are for the others.
+        // Without the thread the others take its pieces.
         let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let others: Vec<_> = (1..threads).filter_map(start).collect();
         meanwhile();

@@ -1,4 +1,4 @@
-//! Writing and removing one file, or one directory, at a time.
+//! Writes and removes single files and directories.
 
 use std::io::{self, ErrorKind};
 use std::rc::Rc;
@@ -11,19 +11,16 @@ use crate::beneath::{self, Dir, FileKind, NewFile, Place, Stamp};
 use crate::changeset::{File, Mode, RepoPath};
 use crate::error::{Error, Result};
 
-/// Whether content must have reached the disk when a write returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flush {
-    /// It can be made anew; the system writes it when it likes.
+    /// For content that can be recreated.
     No,
-    /// A power loss after the call must not lose it.
+    /// The content survives a power loss after the call.
     Yes,
 }
 
-/// Start of the names of our temporary files.
 pub const TEMPORARY: &str = ".aye-tmp-";
 
-/// Whether a file of that name can only be a temporary of ours.
 pub fn is_temporary(name: &[u8]) -> bool {
     let is_random = |text: &[u8]| {
         text.len() == 16 && text.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
@@ -32,14 +29,10 @@ pub fn is_temporary(name: &[u8]) -> bool {
 }
 
 impl Worktree {
-    /// Writes one file in one step: whoever looks sees the old content or the new, never a part.
+    /// Writes one file atomically: a reader sees the old content or the new.
     ///
-    /// Directories are made as needed. An existing file keeps its permissions but for the executable
-    /// bits, which follow `mode`.
-    ///
-    /// # Errors
-    /// All that [`Worktree::check_writable`] refuses, and the system's refusals (`disk_full`,
-    /// `read_only`, …). The file is then as it was.
+    /// Creates directories as needed. An existing file keeps its permissions; only the executable
+    /// bits follow `mode`. On an error the file is as before.
     pub fn write_file(
         &self,
         path: &RepoPath,
@@ -50,10 +43,7 @@ impl Worktree {
         self.write_in(&mut Directories::new(&self.root), path, bytes, mode, flush)
     }
 
-    /// As [`Worktree::write_file`], of several files that can be made anew, one after the other.
-    ///
-    /// # Errors
-    /// As [`Worktree::write_file`], of the first that cannot be written.
+    /// For files that can be recreated; stops at the first error.
     pub fn write_files(&self, files: &[(RepoPath, Vec<u8>)]) -> Result<()> {
         let mut directories = Directories::new(&self.root);
         let mut write = |(path, bytes): &(RepoPath, Vec<u8>)| {
@@ -94,10 +84,7 @@ impl Worktree {
         Ok(())
     }
 
-    /// Writes what git stores of a file as a checkout would, but for lines that stay and keep their endings.
-    ///
-    /// # Errors
-    /// As [`Worktree::write_file`].
+    /// Writes as a checkout would; unchanged lines keep their endings.
     pub fn write_stored(&self, path: &RepoPath, file: &File) -> Result<()> {
         let present = self.read(&mut Directories::new(&self.root), path)?;
         let stored = match &present {
@@ -112,10 +99,7 @@ impl Worktree {
         self.write_file(path, bytes.as_deref().unwrap_or(&file.bytes), file.mode, Flush::No)
     }
 
-    /// Removes a file, and the directories above it that are empty then. `false` if there was none.
-    ///
-    /// # Errors
-    /// If the path is no regular file, or the system refuses.
+    /// Also removes directories above that became empty. Returns `false` if the file did not exist.
     pub fn remove_file(&self, path: &RepoPath) -> Result<bool> {
         let mut directories = Directories::new(&self.root);
         let Place::Directory(directory) = directories.of(path)? else { return Ok(false) };
@@ -131,11 +115,7 @@ impl Worktree {
         Ok(true)
     }
 
-    /// Removes a directory and all in it; symlinks in it are removed, not followed. `false` if there
-    /// was none.
-    ///
-    /// # Errors
-    /// If the path is not a directory, a repository lies in it, or the system refuses.
+    /// Unlinks symlinks inside; refuses a repository inside. Returns `false` if missing.
     pub fn remove_dir_all(&self, path: &RepoPath) -> Result<bool> {
         let mut directories = Directories::new(&self.root);
         let Place::Directory(outer) = directories.of(path)? else { return Ok(false) };
@@ -159,10 +139,10 @@ impl Worktree {
         Ok(true)
     }
 
-    /// The names in the directory at `path`, sorted; empty if there is no such directory.
+    /// Sorted; empty if the directory does not exist.
     ///
     /// # Errors
-    /// `symlink_in_way`, `in_submodule`, or the system's refusal.
+    /// `symlink_in_way`, `in_submodule`.
     pub fn names(&self, path: &RepoPath) -> Result<Vec<BString>> {
         self.names_in(&mut Directories::new(&self.root), path)
     }
@@ -211,10 +191,10 @@ fn empty(directory: &Dir, path: &BStr) -> Result<()> {
     Ok(())
 }
 
-/// The directory of `path`, made where it does not exist.
+/// Opens the directory of `path`, created if missing.
 pub fn make_directory(directories: &mut Directories<'_>, path: &RepoPath) -> Result<Rc<Dir>> {
-    // Others may make them or remove them meanwhile; more turns than the path can have directories
-    // mean that someone keeps at it.
+    // Other processes may create or remove directories meanwhile. More rounds than directories mean
+    // that one persists.
     for _ in 0..path.as_bstr().len() + 8 {
         let missing = match directories.of(path)? {
             Place::Directory(directory) => return Ok(directory),
@@ -230,14 +210,13 @@ pub fn make_directory(directories: &mut Directories<'_>, path: &RepoPath) -> Res
     Err(changed(path, "lies in a directory that keeps vanishing"))
 }
 
-/// Makes the directories of `path` in `directory`, as far as nobody else does something there.
+/// Stops without an error when another process interferes.
 fn make_beneath(directory: &Dir, path: &BStr) -> io::Result<()> {
     let mut above: Option<Dir> = None;
     for name in path.split(|b| *b == b'/').map(ByteSlice::as_bstr) {
         let directory = above.as_ref().unwrap_or(directory);
         match crate::failpoint!("worktree.mkdir", io).and_then(|()| directory.mkdir(name)) {
             Ok(()) => {}
-            // Whoever looks next sees what is there now.
             Err(error)
                 if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::NotFound) =>
             {
@@ -253,8 +232,8 @@ fn make_beneath(directory: &Dir, path: &BStr) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the directory at `path` and those above it as long as they are empty, as git does, up to
-/// the directory `top`, which stays. Failure to do so is no failure: something else is in there.
+/// Removes empty directories from `path` up to `top`, which stays, as git does. A failure means
+/// that the directory has other files.
 pub fn remove_empty(directories: &mut Directories<'_>, path: &BStr, top: &BStr) {
     let (mut path, mut step) = (path, 1);
     while path.len() > top.len() {
@@ -268,23 +247,24 @@ pub fn remove_empty(directories: &mut Directories<'_>, path: &BStr, top: &BStr) 
         };
         let removed = match directories.at(above) {
             Ok(Place::Directory(directory)) => remove_chain(directories, directory, &chain),
-            // Whoever was stopped at this before may have removed it.
+            // An interrupted run may have removed it.
             Ok(Place::Missing(_)) => true,
             _ => false,
         };
         if !removed {
             return;
         }
-        // Mostly the next one holds something. Else they are not each looked for from the top.
+        // Mostly the next directory is not empty. If it is, a chain saves resolving each from the
+        // root.
         (path, step) = (above, CHAIN);
     }
 }
 
-/// Directories that are open at once while they are removed.
+/// Directories held open at once.
 const CHAIN: usize = 32;
 
-/// Removes the directories of `chain`, each of them in the one behind it and the last in `above`.
-/// `false` if one cannot be removed.
+/// Each directory of `chain` lies in the next one, the last in `above`. Returns `false` if one
+/// cannot be removed.
 fn remove_chain(directories: &mut Directories<'_>, above: Rc<Dir>, chain: &[&BStr]) -> bool {
     let name = |path: &BStr| path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..].to_owned();
     let mut open = vec![above];
@@ -294,7 +274,7 @@ fn remove_chain(directories: &mut Directories<'_>, above: Rc<Dir>, chain: &[&BSt
             Err(_) => break,
         }
     }
-    // What could not be entered is gone, or stops it.
+    // A directory that could not be entered is gone, or its removal fails.
     for (directory, path) in open.iter().zip(chain.iter().rev()).rev() {
         directories.forget(path);
         match directory.rmdir(name(path).as_bstr()) {
@@ -305,12 +285,11 @@ fn remove_chain(directories: &mut Directories<'_>, above: Rc<Dir>, chain: &[&BSt
     true
 }
 
-/// How to make the file that takes the place of `existing`.
 pub fn new_file(existing: Option<&Stamp>, mode: Mode) -> NewFile {
     let executable = mode == Mode::Executable;
     let permissions = existing.map(|stamp| match (stamp.permissions & 0o777, executable) {
         (bits, true) if bits & 0o100 != 0 => bits,
-        // Whoever may read it may run it.
+        // Readers may also execute.
         (bits, true) => bits | (bits & 0o444) >> 2,
         (bits, false) => bits & !0o111,
     });

@@ -1,4 +1,4 @@
-//! The steps of one file of a transaction, as they are taken for many files at once.
+//! Steps for one file of a transaction; threads run them for many.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -15,20 +15,19 @@ use crate::worktree::directories::{Directories, parent};
 use crate::worktree::write::{cannot_remove, make_directory, new_file};
 use crate::worktree::{cannot_read, cannot_write, changed, unplanned};
 
-/// What the steps of every file look at. They know nothing of each other's files.
 #[derive(Clone, Copy)]
 pub struct Files<'a> {
     pub steps: &'a [Step<'a>],
-    /// What was looked at, per step.
+    /// Stamps from the comparison.
     pub stamps: &'a [Option<Stamp>],
-    /// What is written, per step, where that is not what git stores.
+    /// Bytes to write, where they differ from git's.
     pub written: &'a [Option<File>],
     pub record: &'a Record,
 }
 
 impl Files<'_> {
-    /// Looks whether the file is still the same, then writes the new content, if there is one, to
-    /// its temporary file; returns that where it is to be flushed.
+    /// Verifies that the file is unchanged, then writes the temporary file, returned if it needs a
+    /// flush.
     pub fn prepare(
         &self,
         directories: &mut Directories<'_>,
@@ -62,7 +61,6 @@ impl Files<'_> {
         Ok(Some(file).filter(|_| self.record.flushed))
     }
 
-    /// Moves a file that is to be deleted aside.
     pub fn take_away(&self, directories: &mut Directories<'_>, index: usize) -> Result<()> {
         if self.steps[index].after.is_some() {
             return Ok(());
@@ -88,7 +86,6 @@ impl Files<'_> {
         Ok(())
     }
 
-    /// Exchanges the temporary file with its target, if there is a new content.
     pub fn put_in_place(&self, directories: &mut Directories<'_>, index: usize) -> Result<()> {
         if self.steps[index].after.is_none() {
             return Ok(());
@@ -111,7 +108,7 @@ impl Files<'_> {
         if home.exchange(slot, &directory, name).map_err(failed)? {
             if home.stat(slot).map_err(failed)? != expected {
                 home.exchange(slot, &directory, name).map_err(failed)?;
-                // A second edit may have come in between; it is the newer one.
+                // A second edit in between is the newer one.
                 let after = self.record.entries[index].after.as_ref();
                 if !settle::holds(&home, slot, path, after, self.record.sums)? {
                     home.exchange(slot, &directory, name).map_err(failed)?;
@@ -125,7 +122,7 @@ impl Files<'_> {
         if directory.link(name, &home, old).is_err() {
             directory.rename_new(name, &home, old).map_err(failed)?;
         }
-        // The second name we just gave it counts as one more.
+        // Our own hard link counts.
         let found = Stamp { links: expected.links, ..home.stat(old).map_err(failed)? };
         if found != expected {
             if directory.stat(name).is_err() {
@@ -138,11 +135,11 @@ impl Files<'_> {
             .map_err(failed)
     }
 
-    /// A program that had a file open may have written to it after it was moved aside.
+    /// Refuses if a program wrote to its open file after the move.
     pub fn old_untouched(&self, directories: &mut Directories<'_>, index: usize) -> Result<()> {
         let Some(expected) = self.stamps[index] else { return Ok(()) };
         let home = self.home(directories, index)?;
-        // Exchanged, it waits under the first name; moved aside, under the second.
+        // An exchanged file has the first name, a moved one the second.
         let found = match home.stat(self.record.slot(index).as_bstr()) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 home.stat(self.record.old_slot(index).as_bstr())
@@ -157,7 +154,6 @@ impl Files<'_> {
         Ok(())
     }
 
-    /// Removes the old file, once it is not needed any more; `false` if it could not be.
     pub fn remove_old(&self, directories: &mut Directories<'_>, index: usize) -> bool {
         if self.steps[index].now.is_none() {
             let mark = self.record.old_slot(index);
@@ -175,7 +171,6 @@ impl Files<'_> {
         })
     }
 
-    /// The directory of its temporary files.
     fn home(&self, directories: &mut Directories<'_>, index: usize) -> Result<Rc<Dir>> {
         match directories.at(self.record.entries[index].home.as_bstr())? {
             Place::Directory(directory) => Ok(directory),

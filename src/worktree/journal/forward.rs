@@ -1,4 +1,4 @@
-//! The way forward: compare, journal, temporary files, exchange, commit, clean.
+//! Writes a transaction.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -22,14 +22,12 @@ use crate::worktree::{
     Reader, Seen, Worktree, codes, mode, not_a_directory, refuse_shared, unplanned, workers,
 };
 
-/// A file as it lies there.
 struct Present<'a> {
     raw: Cow<'a, [u8]>,
     stamp: Stamp,
     sum: Sum,
 }
 
-/// See [`Journal::apply_while`].
 pub fn apply<T, R>(
     journal: &Journal,
     reader: &Reader<'_>,
@@ -51,7 +49,7 @@ pub fn apply<T, R>(
         Ok(value) => {
             crate::failpoint!("journal.committed");
             journal.release_index();
-            // What is done for every kind of answer is compiled once.
+            // Compiled once for all types of `answer`.
             let (mut make, mut made) = (Some(|| answer(value)), None);
             run.clean(journal, name.as_bstr(), &mut || made = make.take().map(|make| make()));
             made.ok_or_else(|| Error::bug("the files are written, but there is no answer"))
@@ -66,23 +64,19 @@ pub fn apply<T, R>(
 
 struct Run<'a> {
     worktree: &'a Worktree,
-    /// What the plan read.
     seen: HashMap<RepoPath, Seen>,
     method: Method,
     directories: Directories<'a>,
     steps: Vec<Step<'a>>,
     deleted: HashSet<&'a RepoPath>,
     created: HashSet<&'a RepoPath>,
-    /// What was looked at, per step.
     stamps: Vec<Option<Stamp>>,
-    /// What is written, per step, where that is not what git stores.
     written: Vec<Option<File>>,
     record: Record,
 }
 
 impl<'a> Run<'a> {
-    /// Compares every file and writes the journal, whose name is returned. `None` if there is
-    /// nothing to change.
+    /// Compares every file and writes the journal; `None` without changes.
     fn begin(
         journal: &Journal,
         reader: &'a Reader<'_>,
@@ -114,7 +108,7 @@ impl<'a> Run<'a> {
             steps,
         };
         run.compare()?;
-        // Converted content is in no object, so recovery after a power loss could not make it anew.
+        // No object holds converted content: recovery could not recreate it.
         let few = run.steps.len() <= FLUSHED_FILES || run.written.iter().any(Option::is_some);
         run.record.flushed = journal.flush && few;
         let index = journal.index.as_deref().map(Vec::from_path_lossy);
@@ -123,7 +117,6 @@ impl<'a> Run<'a> {
         Ok(Some((run, name)))
     }
 
-    /// Compares every file with what the plan saw and fills the record.
     fn compare(&mut self) -> Result<()> {
         for index in 0..self.steps.len() {
             let step = self.steps[index];
@@ -167,10 +160,10 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What is there, which is refused if it is not what the plan saw.
+    /// The present file; an error if it differs from the plan's.
     ///
-    /// A file that was read for the plan is not read again: before its new content is written, and
-    /// after the exchange, it is looked at.
+    /// A file that the plan has read is not read again. Its stamp is compared before its new
+    /// content is written and after the exchange.
     fn present(&mut self, step: &Step<'a>) -> Result<Option<Present<'a>>> {
         if let (Some(now), Some(seen)) = (step.now, self.seen.remove(step.path))
             && now.mode == self.worktree.mode(step.path, &seen.stamp)
@@ -206,7 +199,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The nearest directory above a new file that exists now; those below it are to be made.
+    /// Nearest existing directory above a new file.
     fn home_of_new(&mut self, path: &RepoPath) -> Result<BString> {
         let place = self.directories.of(path)?;
         self.worktree.refuse_submodule(path, &place)?;
@@ -222,7 +215,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The directory in which an old file waits: its own, unless that has to give way to a file.
+    /// Directory where an old file waits: its own, unless a file replaces that directory.
     fn home_of_old(&self, path: &RepoPath) -> BString {
         let gives_way = path.parents().filter(|directory| self.created.contains(directory)).last();
         parent(gives_way.as_ref().unwrap_or(path).as_bstr()).into()
@@ -263,7 +256,7 @@ impl<'a> Run<'a> {
         Files { steps, stamps, written, record }
     }
 
-    /// Directories that stand where files are to be must be empty by now.
+    /// Directories replaced by files must be empty by now.
     fn remove_emptied_directories(&mut self) -> Result<()> {
         let gives_way = |directory: &RepoPath| self.created.contains(directory);
         let directories: BTreeSet<RepoPath> = self
@@ -295,15 +288,15 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Removes what is not needed any more, and calls `answer` meanwhile. The result stands: a
-    /// failure here leaves the journal, and the next command cleans up.
+    /// Removes the old files while `answer` runs. A failure leaves the journal for the next
+    /// command.
     fn clean(mut self, journal: &Journal, name: &BStr, answer: &mut dyn FnMut()) {
         let directory = journal.directory.dir();
         let mut name = name.to_owned();
         if self.record.subject.is_none() {
             let done = BString::from(format!("{}.{}", self.record.transaction, record::DONE));
             if directory.rename(name.as_bstr(), directory, done.as_bstr()).is_err() {
-                // Without the mark the next command would undo: better an old file left over.
+                // Without the rename the next command would undo; a leftover old file is better.
                 let _ = directory.unlink(name.as_bstr());
             }
             name = done;
@@ -323,7 +316,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Puts everything back and returns `error`, with what could not be put back.
+    /// Restores everything; the error also names files that stay changed.
     fn put_back(self, journal: &Journal, name: &BStr, error: Error) -> Error {
         let none = |_: &str| Ok(None);
         match settle::undo(self.worktree, &self.record, &none, Author::This) {

@@ -1,41 +1,38 @@
-//! All files or none: several files written as one step, recoverable after a crash.
+//! Transactions on several files: all are written or none, also across a crash.
 //!
 //! # Order
-//! 1. Every file is compared with what the plan saw; any difference ends it (`file_changed`). What
-//!    the plan has read a moment ago is looked at in 3, before anything is written for it.
+//! 1. Every file is compared with the plan's version (`file_changed`). Files that the plan has just
+//!    read are compared in step 3, before any write.
 //! 2. The journal is written and flushed: work tree, paths, object ids before and after.
-//! 3. Every new content goes to a temporary file beside its target. A full disk shows here, with
-//!    no file touched yet.
-//! 4. The lock of git's index is taken (`worktree::index`).
-//!    Each temporary file is exchanged with its target in one step, so the old file itself, with
-//!    its times and attributes, waits under the temporary name. What came out is compared with
-//!    what was looked at in 1: an edit saved in between is noticed and swapped back.
-//! 5. The caller's commit runs (the event is recorded), then the index is given back.
-//! 6. The old files are removed, then the journal. Meanwhile the caller makes its answer.
+//! 3. New contents are written to temporary files beside their targets. A full disk shows here,
+//!    with every target untouched.
+//! 4. Git's index lock is taken (`worktree::index`). Each temporary file is exchanged with its
+//!    target in one step. The old file, with its times and attributes, now waits under the
+//!    temporary name. It is compared with its stamp from step 1: an edit saved in between is
+//!    swapped back.
+//! 5. The caller's commit records the event; then the index lock is released.
+//! 6. The old files are removed, then the journal. Meanwhile the caller computes its result.
 //!
-//! Of a transaction that only creates files nothing would lie in the work tree after 4, so it leaves
-//! an empty file under a temporary name until 6: recovery acts only where the transaction's own
-//! files are (see `settle`).
+//! Recovery acts only where temporary files of the transaction lie (`settle`). A transaction that
+//! only creates files therefore keeps an empty one until step 6.
 //!
-//! Many files go through 3, 4 and 6 on a few threads, each file by itself.
+//! A failure before the end of step 5 swaps everything back. After a crash `recover` does the same,
+//! or continues with step 6 if the event was recorded. Recovery trusts object ids alone: a waiting
+//! file must have the journal's id, else the object store's content is used. A file edited
+//! meanwhile is left alone and reported.
 //!
-//! A failure before 5 is done swaps everything back at once. After a crash [`recover`] does the
-//! same, or goes on with 6 where the event was recorded. It trusts nothing but object ids: a
-//! waiting file is used only if its content has the id in the journal, else the content comes
-//! from the object store. A file that somebody has edited meanwhile is left alone and reported.
+//! # Power loss
+//! The journal reaches the disk before the first change. Up to `FLUSHED_FILES` files are flushed
+//! before they take their place. File systems that commit names in order (`crate::flush`) only
+//! write contents out, and the event's flush is the barrier. Without an event all files may be the
+//! old ones.
 //!
-//! # What survives a power loss
-//! The journal is on the disk before the first file is touched, and up to [`FLUSHED_FILES`] files
-//! are before they take their place. Where the file system commits names in order (see
-//! `crate::flush`) only contents are written out; the event, which is flushed, is the barrier.
-//! Without an event nothing says that the files stand, so they may be the old ones, all of them.
-//! Larger transactions are written as git writes a checkout, without a flush per file: after a
-//! power loss within the seconds the system takes to write back, files may be empty although the
-//! event says applied. Nothing is lost then, the objects are flushed; recovery, where the journal is
-//! still there, writes them anew. Without an event there are no objects, and a large patch is as
-//! safe in those seconds as one that `git apply` has written.
+//! Larger transactions are not flushed per file, like a checkout by git. A power loss within
+//! seconds may leave files empty although the event says applied. Their objects are flushed, and
+//! recovery rewrites the files if the journal survives. Without an event there are no objects: such
+//! a patch is as safe as one by `git apply`.
 //!
-//! The lock is per journal directory, so per clone: linked work trees take turns.
+//! The lock is per clone: linked work trees take turns.
 
 mod files;
 mod forward;
@@ -62,145 +59,116 @@ use crate::patience::Wait;
 use crate::private::Directory;
 use record::Record;
 
-/// Up to this many files in one transaction are flushed one by one.
+/// Transactions up to this size flush each file.
 pub const FLUSHED_FILES: usize = 16;
 
 pub(super) use record::Sum;
 
-/// One file of a transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
-    /// Where.
     pub path: &'a RepoPath,
-    /// What the plan saw there; the write is refused if it is not there any more.
+    /// The plan's version; a different file is refused.
     pub now: Option<&'a File>,
-    /// What shall be there; `None` deletes.
+    /// `None` deletes.
     pub after: Option<&'a File>,
 }
 
-/// How [`recover`] dealt with one left-over journal.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Recovered {
-    /// What the journal was for, as given to [`Journal::apply`].
+    /// From `Journal::apply`.
     pub subject: Option<String>,
-    /// The work tree it was about.
     pub root: PathBuf,
-    /// What was done.
     pub action: Action,
-    /// Files that were put back, removed or completed.
     pub changed: Vec<RepoPath>,
-    /// Files that were left alone.
     pub left: Vec<Left>,
 }
 
-/// What became of an interrupted transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Its event is recorded, so its files were completed.
+    /// The event is recorded: the files were completed.
     Finished,
-    /// Its event is not recorded, so its files were put back.
+    /// No event: the files were restored.
     Undone,
-    /// Its work tree is gone; there was nothing to do.
     WorktreeGone,
 }
 
-/// A file that was left alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Left {
-    /// Which.
     pub path: RepoPath,
-    /// Why, as the end of a sentence that starts with the path.
+    /// Completes a sentence that starts with the path.
     pub why: String,
 }
 
-/// What recovery has come to.
 #[derive(Debug, Default)]
 pub struct Settled {
-    /// Transactions that were settled.
     pub done: Vec<Recovered>,
-    /// Journals that were not carried out: `journal_foreign` and `journal_invalid`; or not to their end,
-    /// `index_locked`. They stay.
+    /// Journals that stay: `journal_foreign`, `journal_invalid`, or not completed (`index_locked`).
     pub refused: Vec<Error>,
 }
 
-/// What a journal says, for [`Judge::refusal`]. The work tree is open, the rest is a mere claim.
+/// Unverified claims of a journal; only the work tree exists.
 #[derive(Debug)]
 pub struct Claim<'a> {
-    /// The work tree, as the journal names it.
     pub root: &'a Worktree,
-    /// The event that would stand for it.
+    /// The proposal of the event.
     pub subject: Option<&'a str>,
-    /// Names the transaction in that event.
     pub transaction: &'a str,
     paths: &'a [record::Entry],
 }
 
 impl<'a> Claim<'a> {
-    /// What it was to write, as it lies on the disk: path and SHA-1 blob id, `None` for a deletion.
+    /// Unconverted content to be written: path and SHA-1 blob id, `None` for a deletion.
     pub fn after(&self) -> impl Iterator<Item = (&'a RepoPath, Option<&'a str>)> + use<'a> {
         let id = |entry: &'a record::Entry| entry.after.as_ref().map(|blob| blob.id.as_str());
         self.paths.iter().map(move |entry| (&entry.path, id(entry)))
     }
 
-    /// The files that it is about.
     pub fn paths(&self) -> impl Iterator<Item = &'a RepoPath> + use<'a> {
         self.paths.iter().map(|entry| &entry.path)
     }
 }
 
-/// What an event says about files: the object id of each, `None` where it was deleted.
+/// An event's files: object ids, `None` for a deletion.
 pub type Named = HashMap<RepoPath, Option<String>>;
 
-/// Fetches a blob by its hex id; `None` if there is no such object.
 type Fetch<'a> = &'a dyn Fn(&str) -> Result<Option<Vec<u8>>>;
 
-/// What recovery must know of the repository, because nothing that a journal says is believed.
+/// The repository's answers for recovery, which does not believe a journal.
 pub trait Judge {
-    /// Why no transaction of this repository can be the one that is claimed; `None` if one can.
-    ///
-    /// # Errors
-    /// If that cannot be found out.
+    /// Why no transaction of this repository can be the claimed one.
     fn refusal(&self, claim: &Claim<'_>) -> Result<Option<String>>;
 
-    /// What the event that [`Journal::apply`] was to record says, if it was recorded.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Files named by the transaction's event, if it was recorded.
     fn recorded(&self, claim: &Claim<'_>, subject: &str) -> Result<Option<Named>>;
 
-    /// Called once the files of a transaction that did not come to its event are as they were.
-    /// Returns what was left alone, in words.
+    /// Called after files were restored for lack of an event. Returns files left alone.
     ///
     /// # Errors
-    /// `index_locked` where it is to be called again: the journal stays so long.
+    /// `index_locked` keeps the journal for another call.
     fn undone(&self, _claim: &Claim<'_>, _subject: &str) -> Result<Vec<Left>> {
         Ok(Vec::new())
     }
 
-    /// A blob by its hex id; `None` if there is no such object.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// A blob by its hex id; `None` if missing.
     fn content(&self, id: &str) -> Result<Option<Vec<u8>>>;
 }
 
-/// The right to write files of this clone: one process at a time holds it.
+/// The right to write files of this clone, for one process.
 #[derive(Debug)]
 pub struct Journal {
     directory: Directory,
     flush: bool,
     lock: fs::File,
-    /// A child process has inherited the lock, and its id stands in the file.
+    /// A child process has inherited the lock; the file holds its id.
     shared: Cell<bool>,
-    /// The lock of the index, and whether a transaction holds it.
+    /// Git's index lock, `held` by a transaction.
     index: Option<PathBuf>,
     held: RefCell<Option<IndexLock>>,
 }
 
-/// Most bytes of the lock file that are read: a process id.
 const MOST_NOTED: u64 = 16;
 
-/// Also where a program that a hook left behind has the file open.
+/// Unlocks even if a hook's leftover process has the file open.
 impl Drop for Journal {
     fn drop(&mut self) {
         if self.shared.get() {
@@ -210,13 +178,12 @@ impl Drop for Journal {
     }
 }
 
-/// True if an interrupted transaction may have left a journal in `directory`; costs one look. Symlinks
-/// are not followed: nothing is there then.
+/// True if an interrupted transaction may have left a journal. A symlink counts as missing.
 pub fn pending(directory: &Path) -> bool {
     matches!(open(directory), Ok(Some(directory)) if pending_in(&directory))
 }
 
-/// As [`pending`], for the directory that the journal's lies in.
+/// For the parent of the journal directory.
 pub(crate) fn is_pending(above: &Directory) -> bool {
     matches!(above.inside("journal"), Ok(Some(directory)) if pending_in(&directory))
 }
@@ -225,11 +192,8 @@ fn pending_in(directory: &Directory) -> bool {
     records(directory).is_ok_and(|found| !found.is_empty())
 }
 
-/// Finishes or undoes what a process that is gone left half done. Does nothing, and does not
-/// wait, while another process is at work.
-///
-/// # Errors
-/// `private_dir_unsafe`, or the first refusal of the system; the journal then stays.
+/// Settles transactions of dead processes. Returns at once while another process writes. On an
+/// error the journal stays.
 pub fn recover(directory: &Path, judge: &dyn Judge) -> Result<Settled> {
     if !open(directory)?.is_some_and(|directory| pending_in(&directory)) {
         return Ok(Settled::default());
@@ -241,7 +205,7 @@ pub fn recover(directory: &Path, judge: &dyn Judge) -> Result<Settled> {
     }
 }
 
-/// Opens `directory`, a directory in aye's own; neither is followed if it is a symlink.
+/// Opens `directory` in aye's own, without following symlinks.
 fn open(directory: &Path) -> Result<Option<Directory>> {
     let (above, name) = split(directory)?;
     match Directory::open(above)? {
@@ -259,10 +223,10 @@ fn split(directory: &Path) -> Result<(&Path, &str)> {
 }
 
 impl Journal {
-    /// Takes the lock of `directory` (made if need be), waiting at most `wait` for another process.
+    /// Takes the lock of `directory`, created if missing.
     ///
     /// # Errors
-    /// `apply_busy`; `private_dir_unsafe`; the system's refusal.
+    /// `apply_busy`, `private_dir_unsafe`.
     pub fn open(directory: &Path, wait: Duration) -> Result<Self> {
         let failed =
             |error| Error::io(format_args!("open the journal {}", directory.display()), &error);
@@ -293,50 +257,44 @@ impl Journal {
         }
     }
 
-    /// The lock, for a child process to inherit: while the child lives nobody else gets the lock,
-    /// even where this process is killed. Dropping the journal gives it back all the same.
-    ///
-    /// # Errors
-    /// The system's refusal.
+    /// The lock, for a child to inherit: no other process gets it while the child lives, even if
+    /// this process is killed. Dropping the journal still releases it.
     pub(crate) fn inheritable(&self) -> Result<fs::File> {
         let failed = |error| Error::io("share the lock of the journal", &error);
-        // A duplicate is open across `exec`, other than what `try_clone` makes.
+        // `dup` survives `exec`; `try_clone` does not.
         let file = rustix::io::dup(&self.lock).map(fs::File::from).map_err(std::io::Error::from);
         self.shared.set(true);
         file.map_err(failed)
     }
 
-    /// Holds `index`, the lock of git's index, from the first file that is exchanged until the
-    /// commit of a transaction has run.
+    /// Git's index lock to hold from the first exchange until the commit has run.
     #[must_use]
     pub fn locking(mut self, index: PathBuf) -> Self {
         self.index = Some(index);
         self
     }
 
-    /// Gives the lock of the index back before the commit has run, for git to take it.
+    /// Releases the index lock early, for git's commit.
     pub fn release_index(&self) {
         self.held.take();
     }
 
-    /// Whether to flush at all; off follows `core.fsync=none`.
+    /// `false` as for `core.fsync=none`.
     #[must_use]
     pub fn flushing(mut self, flush: bool) -> Self {
         self.flush = flush;
         self
     }
 
-    /// Writes all of `steps` or none, and runs `commit` in between (see the module's order). What
-    /// `reader` has read is only looked at again.
+    /// Writes all of `steps` or none, and runs `commit` in between (see the module's order). A file
+    /// read by `reader` is compared by its stamp only.
     ///
-    /// `commit` gets the transaction's id. With a `subject` (a proposal's id), recovery after a
-    /// crash asks whether the event of that subject and transaction was recorded; without one
-    /// the files themselves are the result, and `commit` only runs before it stands.
+    /// `commit` gets the transaction's id. With a `subject` (a proposal's id), recovery asks for an
+    /// event with both. Without one the files themselves are the result, final after `commit`.
     ///
     /// # Errors
-    /// `file_changed` and all that [`Worktree::check_writable`] refuses; `directory_not_empty`; the
-    /// system's refusals; whatever `commit` returns. All files are then as they were, but for
-    /// those named in the detail `left_alone`, which somebody edited at that very moment.
+    /// `file_changed`, `directory_not_empty`, `Worktree::check_writable`, `commit`. All files are
+    /// then as before, except those in the detail `left_alone`, edited at that moment.
     pub fn apply<T>(
         &self,
         reader: &Reader<'_>,
@@ -347,12 +305,8 @@ impl Journal {
         self.apply_while(reader, steps, subject, &mut || (), commit, |value| value)
     }
 
-    /// As [`Journal::apply`]. Calls `meanwhile` once, if anything is written, while the drive writes
-    /// the new content; and `answer` with what `commit` returned: all stands then, and only the old
-    /// files are still to be removed, which goes on meanwhile where they are many.
-    ///
-    /// # Errors
-    /// As [`Journal::apply`]; `answer` is not called then.
+    /// Also runs `meanwhile` while the disk writes, and `answer` with the result of a successful
+    /// `commit`, while old files are removed.
     pub fn apply_while<T, R>(
         &self,
         reader: &Reader<'_>,
@@ -365,10 +319,6 @@ impl Journal {
         forward::apply(self, reader, steps, subject, meanwhile, commit, answer)
     }
 
-    /// As the function [`recover`], with the lock already held.
-    ///
-    /// # Errors
-    /// As [`recover`].
     pub fn recover(&self, judge: &dyn Judge) -> Result<Settled> {
         let failed = |error| Error::io("read the journal of an interrupted apply", &error);
         let mut settled = Settled::default();
@@ -386,7 +336,7 @@ impl Journal {
         Ok(settled)
     }
 
-    /// Settles one journal, which may go then; `None` if no file had been touched.
+    /// `None` if no file was touched.
     fn settle(&self, name: &BStr, judge: &dyn Judge) -> Result<Option<Recovered>> {
         let Some(record) = Record::read(&self.directory, name)? else { return Ok(None) };
         let fetch = |id: &str| judge.content(id);
@@ -410,7 +360,7 @@ impl Journal {
             None => {
                 outcome.action = Action::Undone;
                 let mut done = settle::undo(&worktree, &record, &fetch, settle::Author::Unknown)?;
-                // Git needs it for what comes.
+                // `Judge::undone` runs git, which needs the index lock.
                 record.unlock_index();
                 if let Some(subject) = &record.subject {
                     done.left.extend(judge.undone(&claim(&worktree, &record), subject)?);
@@ -424,7 +374,7 @@ impl Journal {
         Ok(Some(outcome))
     }
 
-    /// The work tree that a journal is about; `None` if it is gone.
+    /// `None` if the work tree is gone.
     fn root(&self, name: &BStr, record: &Record, judge: &dyn Judge) -> Result<Option<Worktree>> {
         let root = record.root();
         if !root.is_dir() {
@@ -437,11 +387,7 @@ impl Journal {
         }
     }
 
-    /// Sets journals aside that [`Journal::recover`] refuses, by renaming them to `*.bad`; returns
-    /// their new paths.
-    ///
-    /// # Errors
-    /// The system's refusal.
+    /// Renames refused journals to `*.bad`; returns the new paths.
     pub fn set_aside_refused(&self, judge: &dyn Judge) -> Result<Vec<PathBuf>> {
         let failed = |error| Error::io("set a journal aside", &error);
         let mut moved = Vec::new();
@@ -458,7 +404,7 @@ impl Journal {
             let end = name.rfind_byte(b'.').unwrap_or(name.len());
             let stem = name[..end].as_bstr();
             let directory = self.directory.dir();
-            // One of that name may have been set aside before.
+            // An earlier journal may have the name.
             let aside = [
                 format!("{stem}.bad"),
                 format!("{stem}-{:08x}.bad", crate::beneath::random() as u32),
@@ -486,7 +432,7 @@ fn claim<'a>(root: &'a Worktree, record: &'a Record) -> Claim<'a> {
     }
 }
 
-/// The lock is held: by a process of aye, or by the git that one has started and not survived.
+/// The holder is aye, or the git of a killed aye.
 fn busy(mut lock: &fs::File) -> Error {
     let mut noted = String::new();
     let _ = lock.rewind();
@@ -505,7 +451,7 @@ fn busy(mut lock: &fs::File) -> Error {
 fn is_alive(pid: i32) -> bool {
     let pid = Some(pid).filter(|pid| *pid > 0).and_then(rustix::process::Pid::from_raw);
     pid.is_some_and(|pid| {
-        // Of another user it is alive as well.
+        // `EPERM`: another user's process is alive.
         !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
     })
 }
@@ -514,7 +460,6 @@ fn is_refusal(error: &Error) -> bool {
     error.is(&codes::JOURNAL_FOREIGN) || error.is(&codes::JOURNAL_INVALID)
 }
 
-/// The names of the journals in `directory`, sorted.
 fn records(directory: &Directory) -> std::io::Result<Vec<BString>> {
     let mut found = directory.dir().names()?;
     found.retain(|name| {

@@ -1,5 +1,5 @@
-//! The journal file: one JSON document, `<transaction>.journal`, renamed to `.done` where no
-//! event stands for the result.
+//! The journal file, `<transaction>.journal`: one JSON document. Without an event it is renamed to
+//! `.done`.
 //!
 //! ```json
 //! {"version":1,"transaction":"5d2c…","root":"/home/me/project","subject":"prop_…","sums":false,
@@ -21,60 +21,52 @@ use crate::worktree::codes;
 use crate::worktree::directories::parent;
 use crate::worktree::index::IndexLock;
 
-/// Extension of a journal under way.
 pub const UNDER_WAY: &str = "journal";
-/// Extension of a journal whose files stand and only the cleaning is left.
+/// Extension of a journal whose files are final.
 pub const DONE: &str = "done";
 
-/// What one transaction is about to do.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Record {
     version: u32,
-    /// Names the temporary files and, in the event, the transaction.
+    /// In temporary names and in the event.
     pub transaction: String,
     #[serde(with = "bytes")]
     root: Vec<u8>,
-    /// What event stands for it.
+    /// The proposal of the event.
     pub subject: Option<String>,
-    /// Whether contents are named by checksums. Where no event stands for it they are in no object
-    /// store, so that hashing them to object ids, the dearest part of a large file, is for nothing.
+    /// True if checksums name the contents: without an event no object store has them, so object
+    /// ids would be wasted work.
     #[serde(default)]
     pub sums: bool,
-    /// The lock of the index that it takes; empty for none.
+    /// Empty for no lock.
     #[serde(with = "bytes", default, skip_serializing_if = "Vec::is_empty")]
     pub index: Vec<u8>,
-    /// Whether each file is flushed before it takes its place.
+    /// True if files are flushed before they take their place.
     pub flushed: bool,
-    /// The files, in path order.
+    /// Sorted by path.
     pub entries: Vec<Entry>,
 }
 
-/// One file.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Entry {
-    /// Where.
     pub path: RepoPath,
-    /// What was there.
     pub before: Option<Blob>,
-    /// What shall be there.
     pub after: Option<Blob>,
-    /// The directory of its temporary files; empty for the root. For a new file that is the nearest
-    /// directory above it that was there before: those below were made for it.
+    /// Directory of the temporary files; empty for the root. For a new file: the nearest one above
+    /// that existed before.
     #[serde(with = "bytes")]
     pub home: Vec<u8>,
 }
 
-/// Content and mode of a file, by object id or checksum.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blob {
-    /// Hex id of the blob, or its [`Sum`].
+    /// Hex id, or a `Sum`.
     pub id: String,
     /// `100644` or `100755`.
     mode: String,
 }
 
 impl Blob {
-    /// Names a file's content, as records with or without [`Record::sums`] do.
     pub fn of(bytes: &[u8], mode: Mode, sums: bool) -> Result<Self> {
         let id = if sums {
             return Ok(Self::summed(Sum::of(bytes), mode));
@@ -86,12 +78,10 @@ impl Blob {
         Ok(Self { id, mode: mode.as_str().into() })
     }
 
-    /// Names the content with this checksum, as records with [`Record::sums`] do.
     pub fn summed(sum: Sum, mode: Mode) -> Self {
         Self { id: sum.to_string(), mode: mode.as_str().into() }
     }
 
-    /// True for what [`Blob::of`] makes.
     fn is_honest(&self, sums: bool) -> bool {
         let hex = |text: &str, len: usize| {
             text.len() == len && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
@@ -105,14 +95,13 @@ impl Blob {
         named && Mode::parse(&self.mode).is_some_and(|mode| mode.as_str() == self.mode)
     }
 
-    /// Its mode.
     pub fn mode(&self) -> Mode {
         Mode::parse(&self.mode).unwrap_or_default()
     }
 }
 
-/// Tells contents apart that nobody makes alike on purpose: whether a file is the one that a
-/// transaction took away or put there.
+/// Identifies files of the transaction. Not collision-resistant: nobody gains by equal contents
+/// here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sum {
     crc32: u32,
@@ -120,13 +109,11 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// The checksum of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self { crc32: crc32fast::hash(bytes), size: bytes.len() }
     }
 }
 
-/// As records have it.
 impl std::fmt::Display for Sum {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "crc32:{:08x}:{}", self.crc32, self.size)
@@ -134,7 +121,6 @@ impl std::fmt::Display for Sum {
 }
 
 impl Record {
-    /// A record without entries.
     pub fn new(transaction: String, root: &Path, subject: Option<&str>) -> Self {
         Self {
             version: 1,
@@ -148,41 +134,34 @@ impl Record {
         }
     }
 
-    /// The work tree it is about.
     pub fn root(&self) -> PathBuf {
         self.root.to_path_lossy().into_owned()
     }
 
-    /// Removes the lock of the index that it has left. Nothing is believed of the path: what lies
-    /// there has to name this transaction.
+    /// Removes the transaction's index lock. The path is not believed: its content must name the
+    /// transaction.
     pub fn unlock_index(&self) {
         if !self.index.is_empty() {
             IndexLock::remove_left(&self.index.to_path_lossy(), &self.transaction);
         }
     }
 
-    /// Name of the temporary file of entry `index`: the new content, then (exchanged) the old.
+    /// Temporary name of the new content, after the exchange of the old file.
     pub fn slot(&self, index: usize) -> BString {
         format!(".aye-{}-{index}", self.transaction).into()
     }
 
-    /// Name under which the old file waits where the file system cannot exchange names, and for
-    /// deletions.
+    /// Name of the old file for deletions, and without exchange of names.
     pub fn old_slot(&self, index: usize) -> BString {
         format!(".aye-{}-{index}.old", self.transaction).into()
     }
 
-    /// True if an empty file lies under the second temporary name of entry `index` until the
-    /// transaction is over: of one that only creates files, nothing else is left in the work tree
-    /// once they are in place (see [`super::settle`]).
+    /// True if an empty file marks the transaction, which only creates files (see `super::settle`).
     pub fn is_marked(&self, index: usize) -> bool {
         index == 0 && self.entries.iter().all(|entry| entry.before.is_none())
     }
 
-    /// Writes the journal into `directory` and returns its name.
-    ///
-    /// # Errors
-    /// The system's refusal; no journal is left then.
+    /// Returns the journal's name; on an error no journal is left.
     pub fn write(&self, directory: &Directory, flush: Method) -> Result<BString> {
         let name = BString::from(format!("{}.{UNDER_WAY}", self.transaction));
         let mut text = serde_json::to_vec(self).map_err(|error| Error::bug(error.to_string()))?;
@@ -205,15 +184,14 @@ impl Record {
         Ok(name)
     }
 
-    /// Reads the journal `name` in `directory`; `None` if it was never completed.
+    /// `None` if the journal was never completed.
     ///
-    /// Whoever can write the git directory can write a journal. What [`Record::write`] cannot have
-    /// written for this user is refused here; what a well-formed journal may do is limited in
-    /// [`super::settle`].
+    /// Every process that can write the git directory can forge a journal. This refuses what
+    /// `Record::write` cannot have written for this user; `super::settle` limits a well-formed
+    /// journal.
     ///
     /// # Errors
-    /// `journal_foreign` if this user's aye cannot have left it, `journal_invalid` if it is complete
-    /// and still not readable.
+    /// `journal_foreign` if this user's aye cannot have left it, `journal_invalid` if unreadable.
     pub fn read(directory: &Directory, name: &BStr) -> Result<Option<Self>> {
         let foreign = |why: &str| foreign(directory, name, why);
         let file = match directory.dir().open(name, Access::Read) {
@@ -235,7 +213,7 @@ impl Record {
         if text.len() as u64 > LIMIT {
             return Err(foreign("it is larger than any journal"));
         }
-        // A power loss can leave blocks of zeros where the content was to be.
+        // A power loss can leave zeros.
         let Some(text) = text.strip_suffix(b"\n") else { return Ok(None) };
         let invalid = |why: &str| {
             let path = directory.path().join(name.to_path_lossy());
@@ -257,7 +235,6 @@ impl Record {
         }
     }
 
-    /// Why [`Record::write`] cannot have written this.
     fn dishonest(&self, name: &BStr) -> Option<&'static str> {
         let plain =
             |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric());
@@ -285,7 +262,6 @@ impl Record {
         if !self.entries.iter().all(blobs) {
             return Some("it names contents as no command does");
         }
-        // The temporary files lie in the directory of the file, or in one above it.
         let home = |entry: &Entry| {
             let (above, home) = (parent(entry.path.as_bstr()), entry.home.as_bstr());
             home.is_empty()
@@ -297,7 +273,6 @@ impl Record {
     }
 }
 
-/// The error for a journal that is not carried out.
 pub fn foreign(directory: &Directory, name: &BStr, why: &str) -> Error {
     let path = directory.path().join(name.to_path_lossy());
     Error::new(

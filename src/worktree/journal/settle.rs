@@ -1,19 +1,18 @@
-//! Settling a transaction that stopped half-way: everything back, or everything done.
+//! Settles an interrupted transaction: undoes or completes it.
 //!
-//! Both look at what is on the disk and decide per file by object id, so both may be interrupted
-//! and run again.
+//! Both decide per file by object id, so both can be interrupted and repeated.
 //!
-//! # What a journal may do by itself
-//! Nothing. An agent that can write the git directory can write a journal that looks honest, for
-//! this work tree or for another one of the repository that it cannot write; no secret beside the
-//! journal would help, because the agent could read it. So the journal only says where to look:
-//! - Undoing restores and removes files only if temporary files of the transaction lie in that work
-//!   tree. Who put them there could have written the files themselves.
-//! - Completing moves such temporary files into place. Content from the object store, and a deletion
-//!   that did not happen, need an event that names the path and the content.
+//! # Authority of a journal
+//! None. An agent that can write the git directory can forge a journal, also for a work tree that
+//! it cannot write. A secret would not help: the agent could read it. The journal only says where
+//! to look:
+//! - Undoing changes files only if temporary files of the transaction lie in the work tree. Their
+//!   author could have written the targets directly.
+//! - Completing moves such temporary files into place. Content from the object store, and an
+//!   unfinished deletion, need an event that names path and content.
 //!
-//! All names are resolved beneath the work tree, never through symlinks or into a repository. What
-//! was changed is reported.
+//! Names are resolved beneath the work tree, never through symlinks or into a repository. Changes
+//! are reported.
 
 use std::io::ErrorKind;
 use std::rc::Rc;
@@ -29,25 +28,19 @@ use crate::worktree::directories::{Directories, parent};
 use crate::worktree::write::{Flush, cannot_remove, make_directory, remove_empty};
 use crate::worktree::{Worktree, cannot_read, cannot_write, mode};
 
-/// Who asks for a transaction to be undone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
-    /// The process that wrote the journal.
     This,
-    /// A later one, which only found it.
     Unknown,
 }
 
-/// What was settled.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// Files that were changed.
     pub changed: Vec<RepoPath>,
-    /// Files that were left alone.
     pub left: Vec<Left>,
 }
 
-/// Puts back what was there before. `fetch` is asked where a waiting file is lost.
+/// `fetch` supplies content whose waiting file is lost.
 pub fn undo(
     worktree: &Worktree,
     record: &Record,
@@ -57,9 +50,9 @@ pub fn undo(
     let nothing = Named::new();
     let mut run = Run::new(worktree, record, fetch, &nothing);
     run.believed = author == Author::This || run.has_temporary_files()?;
-    // New files go first, then the directories made for them, so that a file can come back where a
-    // directory was, and the other way round. Last to first: the mark of a transaction that only
-    // creates files lies beside its first one.
+    // New files go before their directories, so that a file can return where a directory was, and
+    // the reverse. Last to first: the mark of a transaction that only creates files lies beside its
+    // first.
     run.each(|entry| entry.before.is_none(), true, Run::take_back_new)?;
     let mut made: Vec<(&BStr, &BStr)> = record
         .entries
@@ -75,8 +68,7 @@ pub fn undo(
     Ok(run.done)
 }
 
-/// Completes what was to be. `fetch` is asked where content did not reach the disk, for what is
-/// `named` by the event.
+/// `fetch` supplies lost content that the event (`named`) names.
 pub fn finish(
     worktree: &Worktree,
     record: &Record,
@@ -85,7 +77,6 @@ pub fn finish(
 ) -> Result<Done> {
     let mut run = Run::new(worktree, record, fetch, named);
     run.each(|entry| entry.after.is_none(), false, Run::complete_deletion)?;
-    // Before the rest, because a file may take the place of an emptied directory.
     for entry in record.entries.iter().filter(|entry| entry.after.is_none()) {
         remove_empty(&mut run.directories, parent(entry.path.as_bstr()), BStr::new(""));
     }
@@ -99,22 +90,20 @@ struct Run<'a> {
     fetch: Fetch<'a>,
     directories: Directories<'a>,
     named: &'a Named,
-    /// Whether temporary files of the transaction lie in the work tree.
+    /// Temporary files of the transaction lie in the work tree.
     believed: bool,
     done: Done,
 }
 
-/// What lies under a name, as far as the journal can tell.
 #[derive(PartialEq, Eq)]
 enum Found {
     Nothing,
-    /// A file with this content.
     File {
         blob: Blob,
-        /// Empty or all zeros: what a power loss leaves of content that was not flushed.
+        /// Empty or zeros: a power loss leaves this of unflushed content.
         blank: bool,
     },
-    /// No regular file.
+    /// Not a regular file.
     Other,
 }
 
@@ -124,17 +113,15 @@ impl Found {
     }
 }
 
-/// Why a file stays that only the journal calls ours.
 const UNPROVEN: &str =
     "stays as it is: a journal names it, but no temporary file of that transaction lies there";
 
-/// The names of one entry, looked at.
 struct Seen {
     home: Option<Rc<Dir>>,
     target: Found,
     slot: Found,
     old: Found,
-    /// The target is the file in the slot, by a second name.
+    /// Target and slot are hard links of one file.
     linked: bool,
 }
 
@@ -162,7 +149,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Looks for a file under one of the transaction's temporary names.
     fn has_temporary_files(&mut self) -> Result<bool> {
         let record = self.record;
         for (index, entry) in record.entries.iter().enumerate() {
@@ -180,11 +166,11 @@ impl<'a> Run<'a> {
     fn take_back_new(&mut self, index: usize, entry: &Entry) -> Result<()> {
         let seen = self.see(index, entry)?;
         let after = entry.after.as_ref();
-        // While the content waits under its temporary name, the target is somebody else's, unless
-        // it was just being given its second name in order to lose the first.
+        // While the new content waits, the target is another program's. A hard link is the
+        // exception: the content was just being moved.
         let waiting = seen.slot.is(after) && !seen.linked;
         match &seen.target {
-            // Nothing of ours is there; a directory is what the new file was to replace.
+            // A directory here is the one that the file was to replace.
             Found::Nothing | Found::Other => {}
             _ if waiting => {}
             found if found.is(after) || self.is_torn(found) => {
@@ -210,7 +196,7 @@ impl<'a> Run<'a> {
         } else {
             None
         };
-        // The new content still under its temporary name: the exchange never happened.
+        // The exchange never happened.
         let untouched = after.is_some() && seen.slot.is(after) && waiting.is_none();
         let ours = match &seen.target {
             found if found.is(before) || untouched => {
@@ -239,7 +225,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Moves the waiting file to its place; `false` if somebody wrote there at that moment.
+    /// `false` if another program wrote the target at that moment.
     fn move_back(
         &mut self,
         home: &Rc<Dir>,
@@ -276,7 +262,7 @@ impl<'a> Run<'a> {
                 Some(None) => self.unlink(&entry.path)?,
                 _ => self.leave(entry, "was to be deleted, but no event says so; it stays"),
             },
-            // A directory has taken its place, as the change wanted.
+            // A directory has replaced the file as intended.
             Found::Other => {}
             _ => self.leave(entry, "was edited since; it stays"),
         }
@@ -292,7 +278,7 @@ impl<'a> Run<'a> {
             found => found.is(before) || self.is_torn(found),
         };
         if seen.target.is(after) {
-            // Done already.
+            // Already complete.
         } else if !unwritten {
             self.leave(entry, "was edited since; it stays as it is");
         } else if let (Some(home), true) = (&seen.home, seen.slot.is(after)) {
@@ -311,7 +297,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Writes the content of `blob` from the object store; `false` if it is not there.
+    /// Writes `blob` from the object store; `false` if missing.
     fn write_fetched(&mut self, entry: &Entry, blob: Option<&Blob>) -> Result<bool> {
         let Some(blob) = blob else { return Ok(false) };
         if self.record.sums {
@@ -322,7 +308,6 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
-    /// True if the event says that this path has this content now.
     fn is_named(&self, entry: &Entry) -> bool {
         let id = entry.after.as_ref().map(|blob| &blob.id);
         id.is_some() && self.named.get(&entry.path).is_some_and(|named| named.as_ref() == id)
@@ -344,7 +329,7 @@ impl<'a> Run<'a> {
         Ok(Seen { home: Some(home), target, slot, old, linked })
     }
 
-    /// True for what a power loss can have made of a file that was not flushed.
+    /// True for a possible result of a power loss.
     fn is_torn(&self, found: &Found) -> bool {
         !self.record.flushed && matches!(found, Found::File { blank: true, .. })
     }
@@ -364,8 +349,8 @@ impl<'a> Run<'a> {
         self.done.left.push(Left { path: entry.path.clone(), why: why.into() });
     }
 
-    /// Leaves an edited file alone. What was there before it stays under its waiting name, unless
-    /// the object store has it.
+    /// Leaves an edited file alone. Its old version keeps the waiting name, unless the object store
+    /// has it.
     fn leave_with_old(&mut self, index: usize, entry: &Entry, seen: &Seen) -> Result<()> {
         let before = entry.before.as_ref();
         let waiting = if seen.slot.is(before) {
@@ -394,7 +379,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Removes the temporary files of an entry.
     fn clear(&self, index: usize, seen: &Seen) {
         let Some(home) = &seen.home else { return };
         if seen.slot != Found::Nothing {
@@ -406,7 +390,6 @@ impl<'a> Run<'a> {
     }
 }
 
-/// True if the file of that name has the content and mode of `blob`.
 pub fn holds(
     directory: &Dir,
     name: &BStr,
@@ -421,7 +404,6 @@ fn look(directory: &Dir, name: &BStr, path: &RepoPath, sums: bool) -> Result<Fou
     Ok(stamped(directory, name, path, sums)?.0)
 }
 
-/// What has the name; of a file, which it is.
 fn stamped(
     directory: &Dir,
     name: &BStr,

@@ -38,7 +38,7 @@ impl Scratch {
         self.worktree.root().join(path)
     }
 
-    /// Every file there is, temporary ones included.
+    /// Every file, temporary ones included.
     fn tree(&self) -> Tree {
         walkdir::WalkDir::new(self.worktree.root())
             .into_iter()
@@ -53,7 +53,6 @@ impl Scratch {
             .collect()
     }
 
-    /// Goes from what is there to `after`.
     fn apply(
         &self,
         after: &[(&str, &str)],
@@ -89,7 +88,6 @@ fn refused() -> Result<()> {
     Err(Error::new(&codes::APPLY_BUSY, "the event was refused"))
 }
 
-/// No event is recorded; the object store has this content.
 #[derive(Default)]
 struct NoEvent(Vec<u8>);
 
@@ -107,7 +105,6 @@ impl Judge for NoEvent {
     }
 }
 
-/// Whoever is asked for this has recovered a live transaction.
 struct Never;
 
 impl Judge for Never {
@@ -124,7 +121,6 @@ impl Judge for Never {
     }
 }
 
-/// A journal as a process may have left it, but that nobody need have begun to carry out.
 fn planted(scratch: &Scratch, path: &str, before: Option<&[u8]>, after: Option<&[u8]>) {
     let mut record = Record::new("00112233aabbccdd".into(), scratch.worktree.root(), Some("s"));
     let blob = |bytes: &[u8]| record::Blob::of(bytes, Mode::Regular, false).unwrap();
@@ -193,7 +189,7 @@ fn files_that_are_only_created_are_removed_again() {
     scratch
         .journal()
         .apply(&scratch.worktree.reader(), &steps, Some("s"), |transaction| {
-            // As a process leaves it that is stopped right here.
+            // As left by a process killed at this point.
             std::fs::copy(directory.join(format!("{transaction}.journal")), &copy).unwrap();
             assert_eq!(scratch.tree().len(), 3, "both files and the mark");
             std::fs::write(scratch.directory.path().join("name"), transaction).unwrap();
@@ -215,8 +211,8 @@ fn files_that_are_only_created_are_removed_again() {
 
 const BEFORE: &[(&str, &str)] =
     &[("a", "a1\n"), ("dir/b", "b1\n"), ("dir/c", "c1\n"), ("x/y/z", "z1\n"), ("file", "f\n")];
-/// Edits, a new file in a new directory, a deletion that empties directories, a file become a directory and
-/// a directory become a file.
+/// Edits, a new file in a new directory, a deletion that empties directories, a file replaced by a
+/// directory, and the reverse.
 const AFTER: &[(&str, &str)] = &[
     ("a", "a2\n"),
     ("dir/b", "b1\n"),
@@ -313,7 +309,7 @@ fn an_edit_during_the_commit_is_left_alone_and_named() {
     }));
     let found = scratch.tree();
     assert_eq!((&found["a"].bytes[..], &found["b"].bytes[..]), (&b"edited"[..], &b"1"[..]));
-    // What `a` was before is nowhere else, so it is kept.
+    // The old `a` has no other copy.
     assert_eq!(found.len(), 3);
     assert!(found.values().any(|file| file.bytes == b"1"));
 }
@@ -347,7 +343,7 @@ fn a_child_keeps_the_lock_and_is_named() {
     let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     std::fs::write(scratch.journal_directory().join("lock"), format!("{}\n", child.id())).unwrap();
     drop(inherited);
-    // As where the process is killed: nobody gives the lock back.
+    // A killed process does not release the lock.
     std::mem::forget(journal);
     let busy = open().unwrap_err();
     assert!(busy.is(&codes::APPLY_BUSY));
@@ -390,8 +386,7 @@ fn broken_journals_are_named_and_can_be_set_aside() {
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 3, "the lock and both journals");
 }
 
-/// In every round somebody saves one of the files at some moment of the transaction. Either the
-/// transaction saw the edit and gave way, or it was over: the edit is never lost.
+/// Each round edits one file. Either the transaction notices and aborts, or it was complete.
 #[test]
 fn an_edit_at_any_moment_is_never_lost() {
     let scratch = Scratch::new(&[]);
@@ -403,7 +398,7 @@ fn an_edit_at_any_moment_is_never_lost() {
     let victim = scratch.on_disk("d3/f23");
     let journal = scratch.journal().flushing(false);
     let (mut applied, mut refused) = (0, 0);
-    // How long the last transaction took; edits come within twice that.
+    // Duration of the last transaction; edits come within twice that.
     let mut took = Duration::from_millis(2);
     for round in 0..300_u32 {
         let now: Vec<File> =
@@ -418,7 +413,7 @@ fn an_edit_at_any_moment_is_never_lost() {
         let edit = format!("edit {round} ");
         let (done, time) = std::thread::scope(|scope| {
             scope.spawn(|| {
-                // As editors do: a new file renamed over the old.
+                // Like an editor: a new file renamed over the old.
                 let beside = scratch.directory.path().join("edit");
                 std::fs::write(&beside, &edit).unwrap();
                 std::thread::sleep(took * 2 * (round * 17 % 100) / 100);
@@ -445,8 +440,7 @@ fn an_edit_at_any_moment_is_never_lost() {
     assert!(!pending(&scratch.journal_directory()));
 }
 
-/// While transactions run, another thread swaps a directory for a symlink that leads outside and
-/// back, as fast as it can. Nothing arrives outside.
+/// Another thread swaps a directory for a symlink to the outside and back.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_directory_swapped_for_a_symlink_leads_no_transaction_outside() {
