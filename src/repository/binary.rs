@@ -1,4 +1,4 @@
-//! Binary changes of patches: `git apply` makes them, away from every repository.
+//! Binary changes of patches, applied by `git apply`.
 
 use std::path::Path;
 
@@ -8,14 +8,13 @@ use crate::changeset::limits::codes;
 use crate::error::{Error, Result, codes as general};
 use crate::git::{Answer, Git};
 
-/// What git makes of the content `before` by `patch`, which has one binary change, of a file `f`, and names it by
-/// ids of SHA-256 if `is_sha256`.
+/// Applies `patch`, one binary change of a file `f`, to `before`.
 ///
-/// It runs in a new directory that is no part of a repository, where no configuration and no attributes reach it:
-/// it starts no filter or other program, and nothing is written into the repository that the patch is for.
+/// Git runs in a new directory outside every repository: without configuration, attributes, filters
+/// or other programs, and without writing the patched repository.
 ///
 /// # Errors
-/// `patch_invalid` if git does not take it; `size_limit_exceeded` if the result has more than `most` bytes.
+/// `patch_invalid` if git refuses it, `size_limit_exceeded` over `most` bytes.
 pub fn apply(before: &[u8], patch: &[u8], most: usize) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| Error::io("prepare a directory for git apply", &error);
     let directory = tempfile::tempdir().map_err(failed)?;
@@ -24,11 +23,11 @@ pub fn apply(before: &[u8], patch: &[u8], most: usize) -> Result<Vec<u8>> {
         std::fs::write(&file, before).map_err(failed)?;
     }
     if is_sha256(patch) {
-        // Without a repository git takes every id for one of SHA-1.
+        // Outside a repository git reads every id as SHA-1.
         let init = ["init", "--quiet", "--template=", "--object-format=sha256"];
         git(directory.path()).args(init).run()?;
     }
-    // A change may be packed to a thousandth of its size, and a delta says how large its result is.
+    // A change may be compressed a thousandfold; a delta states the size of its result.
     let limit = (most as u64 + (1 << 20)).to_string();
     let apply = git(directory.path()).env("GIT_ALLOC_LIMIT", limit).args(["apply", "-"]);
     let answer = apply.stdin(patch).answer()?;
@@ -38,7 +37,6 @@ pub fn apply(before: &[u8], patch: &[u8], most: usize) -> Result<Vec<u8>> {
     std::fs::read(&file).map_err(|error| Error::io("read what git apply has made", &error))
 }
 
-/// Git in `directory`, which knows no configuration but its own, and looks for no repository above.
 fn git(directory: &Path) -> Git {
     let outer = directory.parent().unwrap_or(directory);
     Git::new(directory)

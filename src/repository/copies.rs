@@ -1,5 +1,4 @@
-//! What the created files of a change were copied from where the change leaves that as it is: files of HEAD,
-//! which whoever looks at the change has already.
+//! Finds sources of copied files among unchanged files of HEAD.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +7,18 @@ use bstr::ByteSlice as _;
 use super::Repository;
 use crate::changeset::{FileChange, RepoPath, moves};
 
-/// Most created files for which a source is looked for.
 const MOST_CREATED: usize = 20;
-/// Most files that one of them is compared with.
 const MOST_COMPARED: usize = 10;
 
 impl Repository {
-    /// `changes` to be shown, and behind them, as a change of nothing, what they copy: each file of HEAD that
-    /// one of them names as its origin, or is like by four fifths, and none of them changes.
+    /// Appends files of HEAD that a created file names as origin or resembles by four fifths, as
+    /// changes without difference.
     #[must_use]
     pub fn with_sources(&self, mut changes: Vec<FileChange>) -> Vec<FileChange> {
         self.name_copied(&mut changes);
         self.with_named_sources(changes)
     }
 
-    /// As [`Repository::with_sources`], only of the origins that are named.
     #[must_use]
     pub fn with_named_sources(&self, mut changes: Vec<FileChange>) -> Vec<FileChange> {
         let own: BTreeSet<&RepoPath> = changes.iter().map(|change| &change.path).collect();
@@ -39,7 +35,6 @@ impl Repository {
         changes
     }
 
-    /// Names the origin of each created file that is like one of HEAD.
     fn name_copied(&self, changes: &mut [FileChange]) {
         let own: BTreeSet<RepoPath> = changes.iter().map(|change| change.path.clone()).collect();
         let is_open = |change: &&mut FileChange| {
@@ -84,7 +79,7 @@ impl Repository {
     }
 }
 
-/// What stands behind the last dot of a name; nothing where there is none.
+/// The extension with its dot.
 fn extension(path: &bstr::BStr) -> Option<&[u8]> {
     let name = path.rsplit(|byte| *byte == b'/').next()?;
     name.rfind_byte(b'.').map(|at| &name[at..])

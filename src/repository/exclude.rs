@@ -1,23 +1,20 @@
-//! Keeping a projection out of `git status` where the project itself does not ignore it.
+//! aye's patterns in `info/exclude`.
 
 use super::Repository;
 use crate::private::Directory;
 
-/// The file, in `info/`.
 const NAME: &str = "exclude";
 
-/// The plan of the branch that is checked out.
+/// The plan of the current branch.
 pub(crate) const PLAN: &str = "/.agent-memory/plan.yaml";
 
-/// Files on their way into the work tree.
+/// Temporary files in the work tree.
 pub(crate) const TEMPORARIES: &str = ".aye-tmp-*";
 
-/// All patterns that aye adds.
 pub(crate) const EXCLUDED: &[&str] = &[PLAN, TEMPORARIES];
 
-/// Makes git ignore `pattern` (anchored, such as `/.agent-memory/plan.yaml`) in this clone:
-/// through `info/exclude`, so that no file of the work tree changes. What cannot be written, or is a
-/// symlink, is left: it only decides what `git status` shows.
+/// Adds `pattern` to `info/exclude`, so that no file of the work tree changes. A failure or a
+/// symlink is ignored: the pattern only affects `git status`.
 pub(crate) fn exclude(repository: &Repository, pattern: &str) {
     let Ok(info) = Directory::make(&repository.common_dir().join("info")) else { return };
     let Ok(text) = info.read(NAME) else { return };
@@ -32,7 +29,7 @@ pub(crate) fn exclude(repository: &Repository, pattern: &str) {
     let _ = info.replace(NAME, &text, false);
 }
 
-/// Takes `patterns` out of `info/exclude` again. What cannot be written is left.
+/// Ignores failures.
 pub(crate) fn include(repository: &Repository, patterns: &[&str]) {
     let Ok(Some(info)) = Directory::open(&repository.common_dir().join("info")) else { return };
     let Ok(Some(text)) = info.read(NAME) else { return };

@@ -1,10 +1,9 @@
-//! Git's conversions between the work tree and what it stores: `core.autocrlf`, `core.eol`, and
-//! the attributes `text`, `eol` and `ident`. The steps are those of gix's filter pipeline; the
-//! pipeline itself would run programs and re-encode.
+//! Git's conversions between work tree and blobs: `core.autocrlf`, `core.eol`, and the attributes
+//! `text`, `eol` and `ident`. The steps are those of gix's filter pipeline, which would also run
+//! programs and re-encode.
 //!
-//! No program is run. A file that goes through a filter driver (Git LFS, for one), or that has an
-//! encoding of its own in the work tree, is taken as it lies there, and never compared with a
-//! commit ([`Repository::refuse_foreign`]).
+//! aye runs no program. A file with a filter driver (Git LFS) or its own encoding is read as it is,
+//! and never compared with a commit (`Repository::refuse_foreign`).
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -23,47 +22,42 @@ use crate::worktree::Conversion;
 const ATTRIBUTES: [&str; 7] =
     ["filter", "working-tree-encoding", "ident", "crlf", "text", "eol", "merge"];
 
-/// The conversions of one repository. Reads nothing before the first file.
 pub(super) struct Filters {
     repo: gix::Repository,
     state: RefCell<Option<State>>,
     /// `core.fileMode` is not false.
     has_modes: OnceCell<bool>,
-    /// The attribute files that are taken before those of the work tree.
+    /// Attribute files that win over those of the work tree.
     attributes: Vec<(BString, gix::ObjectId)>,
-    /// Those that hold once what is expected is written.
+    /// Conversions once the announced files are written.
     expected: OnceCell<Box<Filters>>,
 }
 
 struct State {
-    /// What attributes have said: a file is read, and later written.
+    /// Cached between reading and writing a file.
     known: HashMap<RepoPath, Rules>,
     stack: gix::worktree::Stack,
     found: Outcome,
-    /// Filter drivers that have a program.
+    /// Filter drivers with a program.
     drivers: Vec<BString>,
     endings: eol::Configuration,
     /// `merge.default` names the driver `binary`.
     merges_none: bool,
 }
 
-/// What aye does not convert.
+/// Conversions that aye does not apply.
 #[derive(Clone)]
 pub(super) enum Foreign {
-    /// It goes through the filter driver of that name.
     Driver(String),
-    /// It has that encoding in the work tree.
     Encoding(String),
 }
 
-/// What attributes say of one file.
 #[derive(Clone)]
 struct Rules {
     treatment: Treatment,
     merges_lines: bool,
 }
 
-/// What becomes of one file.
 #[derive(Clone)]
 enum Treatment {
     Convert { endings: eol::AttributesDigest, ident: bool },
@@ -76,13 +70,12 @@ impl std::fmt::Debug for Filters {
     }
 }
 
-/// False where git does not look at the modes of files (`core.fileMode = false`).
 fn has_modes(repo: &gix::Repository) -> bool {
     repo.config_snapshot().boolean("core.fileMode") != Some(false)
 }
 
 impl Repository {
-    /// False where git does not look at the modes of files in the work tree.
+    /// False if git ignores modes (`core.fileMode = false`).
     pub fn has_modes(&self) -> bool {
         has_modes(&self.repo)
     }
@@ -103,7 +96,6 @@ impl Filters {
         }
     }
 
-    /// The treatment of the file at `path`, and what endings the configuration asks for.
     fn treatment(&self, path: &RepoPath) -> Result<(Treatment, eol::Configuration)> {
         self.rules(path).map(|(rules, endings)| (rules.treatment, endings))
     }
@@ -151,7 +143,7 @@ impl State {
                 drivers.push(name.to_owned());
             }
         }
-        // Attribute files that a sparse checkout leaves out are in the index alone.
+        // Attribute files excluded by a sparse checkout are in the index alone.
         let sparse = config.boolean("core.sparseCheckout").unwrap_or(false);
         let stack = if attributes.is_empty() && sparse {
             repo.attributes_only(&*repo.index_or_empty()?, Source::WorktreeThenIdMapping)?.detach()
@@ -185,7 +177,7 @@ impl State {
         let [filter, encoding, ident, crlf, text, eol, merge] = states[..] else {
             return Err(std::io::Error::other("attributes without an answer"));
         };
-        // Other drivers are taken as git takes those that it does not know.
+        // Git treats an unknown merge driver as text.
         let merges_lines = match merge {
             StateRef::Unset => false,
             StateRef::Value(name) => name.as_bstr() != "binary",
@@ -216,7 +208,7 @@ impl State {
             Some(mode) => mode.into(),
             None => self.endings.auto_crlf.into(),
         });
-        // `text` alone leaves the rest to the configuration.
+        // `text` alone leaves the ending to the configuration.
         let endings = match endings {
             eol::AttributesDigest::Text => self.endings.to_eol().into(),
             other => other,
@@ -233,8 +225,8 @@ fn eol_mode(eol: StateRef<'_>) -> Option<eol::Mode> {
     }
 }
 
-/// What the attribute `text` (or `crlf`, its old name) says together with `eol`; `None` if it says
-/// nothing. As `convert_attrs` in git's `convert.c`.
+/// The meaning of `text` (or `crlf`, its old name) with `eol`, as `convert_attrs` in git's
+/// `convert.c`.
 fn digest(text: StateRef<'_>, eol: StateRef<'_>) -> Option<eol::AttributesDigest> {
     use eol::AttributesDigest as Digest;
     let set = match text {
@@ -258,7 +250,7 @@ impl Conversion for Filters {
             return Ok(None);
         };
         let mut out = Vec::new();
-        // With `text=auto` a file that has CRLF in the index keeps it.
+        // With `text=auto` a file with CRLF in the index keeps it.
         let mut stored = |buffer: &mut Vec<u8>| {
             let index = self.repo.index_or_empty()?;
             let Some(entry) = index.entry_by_path(path.as_bstr()) else { return Ok(None) };
@@ -317,7 +309,7 @@ impl Conversion for Filters {
         if changes.peek().is_none() {
             return Ok(());
         }
-        // What is not written yet is only known in memory.
+        // Announced attribute files exist in memory only.
         let repo = self.repo.clone().with_object_memory();
         let attributes = changes
             .map(|(path, file)| {
@@ -334,8 +326,7 @@ impl Conversion for Filters {
     }
 }
 
-/// `$Id$` with the id of the stored bytes, as git writes it (gix leaves out the blank before the
-/// closing `$`).
+/// `$Id$` with the blob's id, as git writes it (gix omits the space before the closing `$`).
 fn expand_ident(stored: &[u8], hash: gix::hash::Kind) -> Result<Option<Vec<u8>>> {
     if !stored.contains_str("$Id$") {
         return Ok(None);
@@ -355,11 +346,10 @@ fn failed(path: &RepoPath, error: &dyn std::fmt::Display) -> Error {
 }
 
 impl Repository {
-    /// What git does with each of `paths` that aye does not do, in words; nothing where there is no
-    /// work tree.
+    /// Conversions of `paths` that aye does not apply, in words.
     ///
     /// # Errors
-    /// `invalid_config` where attributes cannot be read.
+    /// `invalid_config` for unreadable attributes.
     pub fn foreign<'p>(
         &self,
         paths: impl IntoIterator<Item = &'p RepoPath>,
@@ -383,11 +373,11 @@ impl Repository {
         paths.into_iter().map(said).collect()
     }
 
-    /// Refuses files that aye takes as they lie in the work tree although git converts them: there, a
-    /// commit's content and the work tree's cannot be told to be the same. `hint` says what to do.
+    /// Refuses files with conversions that aye does not apply: their content cannot be compared
+    /// with a commit's.
     ///
     /// # Errors
-    /// `filtered_file`; `invalid_config` where attributes cannot be read.
+    /// `filtered_file`, `invalid_config`.
     pub fn refuse_foreign<'p>(
         &self,
         paths: impl IntoIterator<Item = &'p RepoPath> + Clone,
@@ -404,11 +394,11 @@ impl Repository {
         }
     }
 
-    /// Whether one of `paths` goes through a filter program, so that git stores something else of it than
-    /// lies in the work tree, as git-crypt has it. Git LFS stores the same elsewhere, for the same people.
+    /// True if a filter program makes git store other bytes, as git-crypt does. Git LFS does not
+    /// count: the same people can read its content.
     ///
     /// # Errors
-    /// `invalid_config` where attributes cannot be read.
+    /// `invalid_config` for unreadable attributes.
     pub fn is_filtered<'p>(&self, mut paths: impl Iterator<Item = &'p RepoPath>) -> Result<bool> {
         let snapshot = self.repo.config_snapshot();
         let mut sections = snapshot.plumbing().sections_by_name("filter").into_iter().flatten();
@@ -427,5 +417,4 @@ impl Repository {
     }
 }
 
-/// What to do about a file that cannot be proposed from the work tree.
 pub const BY_GIT: &str = "commit it with git, and propose the other files";

@@ -1,4 +1,4 @@
-//! What HEAD names: the branch, and the files for proposals where there is no work tree.
+//! HEAD: branch, commit, and its files for a repository without work tree.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, ErrorKind, Read as _};
@@ -17,29 +17,27 @@ use crate::error::{Error, Result, codes};
 use crate::proposal::statement::Target;
 use crate::worktree::Conversion as _;
 
-/// The files as HEAD has them, or another commit; none where HEAD is unborn.
+/// Files of HEAD or of `commit`; none on an unborn branch.
 struct Head<'repository> {
     repository: &'repository Repository,
-    /// Another commit.
     commit: Option<ObjectId>,
     limit: u64,
 }
 
-/// HEAD, read once, so that all that is asked about it is about the same one.
+/// Read at once, so that its parts agree.
 #[derive(Clone)]
 pub struct Checkout {
-    /// The branch, whole, whether it has a commit or not; `None` where HEAD is detached.
+    /// Full ref name; `None` if HEAD is detached.
     pub branch: Option<String>,
-    /// The commit; `None` on an unborn branch, and where it cannot be read.
+    /// `None` on an unborn branch, or if unreadable.
     pub commit: Option<ObjectId>,
-    /// Nothing was committed on the branch.
     pub is_unborn: bool,
 }
 
-/// Until it is dropped, HEAD is what it was when it was first read: see [`Repository::pin_head`].
+/// Pins HEAD as first read; see `Repository::pin_head`.
 pub struct PinnedHead<'repository>(&'repository Pin);
 
-/// HEAD and the policy as they were read first, and how many [`PinnedHead`]s want them to stay.
+/// HEAD and policy, and the number of `PinnedHead`s.
 #[derive(Default)]
 pub(super) struct Pin {
     head: RefCell<Option<Checkout>>,
@@ -48,12 +46,10 @@ pub(super) struct Pin {
 }
 
 impl Pin {
-    /// The policy that was kept.
     pub(super) fn policy(&self) -> Option<Policy> {
         self.policy.borrow().clone()
     }
 
-    /// Keeps `policy`, which was read now, where it is to stay.
     pub(super) fn keep(&self, policy: &Policy) {
         self.policy.replace((self.count.get() > 0).then(|| policy.clone()));
     }
@@ -73,13 +69,9 @@ impl Drop for PinnedHead<'_> {
     }
 }
 
-/// More bytes than the file of a ref has.
 const LONGEST: usize = 4 * 1024;
 
-/// The file of a ref, which has one short line, in three system calls; gix takes six.
-///
-/// # Errors
-/// If it cannot be read, or has more than a line.
+/// Reads a ref's file with three system calls; gix takes six.
 pub(crate) fn line(path: &Path) -> io::Result<Vec<u8>> {
     let mut content = [0; LONGEST];
     match std::fs::File::open(path)?.read(&mut content)? {
@@ -89,22 +81,17 @@ pub(crate) fn line(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 impl Repository {
-    /// Reads HEAD and the policy once as long as the returned value lives, or until [`Repository::look_again`]: for
-    /// a command that ends soon.
+    /// Caches HEAD and policy while the guard lives, or until `Repository::look_again`.
     pub fn pin_head(&self) -> PinnedHead<'_> {
         self.pin.count.set(self.pin.count.get() + 1);
         PinnedHead(&self.pin)
     }
 
-    /// Has what is pinned read again, and stay as it is then: a lock was waited for, or HEAD moved.
+    /// Clears the cache, after waiting for a lock or moving HEAD.
     pub fn look_again(&self) {
         self.pin.clear();
     }
 
-    /// HEAD as it is now, unless it is pinned.
-    ///
-    /// # Errors
-    /// Those of gix.
     pub(crate) fn checkout(&self) -> Result<Checkout, gix::Error> {
         if let Some(head) = &*self.pin.head.borrow() {
             return Ok(head.clone());
@@ -125,7 +112,7 @@ impl Repository {
         Ok(head)
     }
 
-    /// HEAD on a branch that has commits, as it nearly always is: gix takes fifteen system calls.
+    /// The usual case: gix takes fifteen system calls.
     fn on_a_branch(&self) -> Option<Checkout> {
         let head = line(&self.repo.git_dir().join("HEAD")).ok()?;
         let branch = head.strip_prefix(b"ref: ")?.trim_end().to_str().ok()?.to_owned();
@@ -147,54 +134,46 @@ impl Repository {
         })
     }
 
-    /// The commit of HEAD; `None` before the first one, and where it cannot be read.
     pub fn head_commit(&self) -> Option<ObjectId> {
         self.checkout().ok()?.commit
     }
 
-    /// The tree of [`Repository::head_commit`].
     pub fn head_tree(&self) -> Option<ObjectId> {
         let commit = self.repo.find_commit(self.head_commit()?).ok()?;
         commit.tree_id().ok().map(gix::Id::detach)
     }
 
-    /// HEAD, for what is made on it; `None` before the first commit.
+    /// HEAD as the target of a decision; `None` before the first commit.
     pub fn target(&self) -> Option<Target> {
         let head = self.checkout().ok()?;
         Some(Target { commit: Some(head.commit?.to_string()), name: head.branch })
     }
 
-    /// The whole name of the branch that is checked out, whether it has a commit or not; `None` where HEAD is
-    /// detached.
+    /// Full name; `None` if HEAD is detached.
     pub fn head_ref(&self) -> Option<String> {
         self.checkout().ok()?.branch
     }
 
-    /// The short name of the branch that is checked out, `HEAD` if none is.
+    /// Short name, or `HEAD` if detached.
     pub fn branch(&self) -> String {
         let name = self.head_ref();
         let name = name.and_then(|name| gix::refs::FullName::try_from(name).ok());
         name.map_or_else(|| "HEAD".into(), |name| name.shorten().to_string())
     }
 
-    /// The blob that HEAD has at `path`, by its hex id.
+    /// Hex id of HEAD's blob at `path`.
     pub fn id_in_head(&self, path: &RepoPath) -> Option<String> {
         let tree = self.repo.find_commit(self.checkout().ok()?.commit?).ok()?.tree().ok()?;
         let found = tree.lookup_entry(path.components().map(|name| name.to_vec())).ok()??;
         found.mode().is_blob().then(|| found.object_id().to_string())
     }
 
-    /// The regular file that HEAD has at `path`; `None` where it has none, or one that cannot be read.
     pub fn file_in_head(&self, path: &RepoPath) -> Option<File> {
         let limit = self.settings().ok()?.max_file_size;
         Head { repository: self, commit: None, limit }.file(path).ok()?
     }
 
-    /// The files that a proposal is made on: those of the work tree, or in a bare repository
-    /// those of HEAD.
-    ///
-    /// # Errors
-    /// As [`Repository::worktree`], but for `bare_repository`.
+    /// The base of a proposal: the work tree, or HEAD in a bare repository.
     pub fn files(&self) -> Result<Box<dyn Snapshot + '_>> {
         if self.work_dir().is_some() {
             return Ok(Box::new(self.worktree()?));
@@ -202,10 +181,6 @@ impl Repository {
         Ok(Box::new(Head { repository: self, commit: None, limit: self.settings()?.max_file_size }))
     }
 
-    /// The files of a commit.
-    ///
-    /// # Errors
-    /// `invalid_config`.
     pub fn files_of(&self, commit: ObjectId) -> Result<Box<dyn Snapshot + '_>> {
         let limit = self.settings()?.max_file_size;
         Ok(Box::new(Head { repository: self, commit: Some(commit), limit }))

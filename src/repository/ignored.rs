@@ -1,4 +1,4 @@
-//! Files that git ignores and does not have.
+//! Ignored files that HEAD does not have.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,13 @@ use super::Repository;
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 
-/// So many paths are looked up in HEAD before rules are read, which is quicker for more.
+/// Up to this many paths are looked up in HEAD before the rules; for more the reverse is quicker.
 const FEW: usize = 16;
 
 impl Repository {
-    /// Those of `paths` that git ignores and HEAD does not have: by the rules that lie in the work tree, or by
-    /// those of HEAD. The index does not count, nor do these alone: whoever wants a file to be
-    /// seen may have just added it by force, or edited the rules.
-    ///
-    /// # Errors
-    /// `io_error` where the index or the rules cannot be read.
+    /// Returns the paths that HEAD does not have and that rules of the work tree or of HEAD ignore.
+    /// The index does not count, and the work tree's rules alone do not decide: an agent may have
+    /// added the file by force or edited the rules.
     pub fn ignored<'p>(
         &self,
         paths: &mut dyn Iterator<Item = &'p RepoPath>,
@@ -42,7 +39,7 @@ impl Repository {
         Ok(found)
     }
 
-    /// Takes those out of `paths` that the rules of `index`, read from `source`, ignore and HEAD does not have.
+    /// Moves the ignored paths out of `paths`.
     fn ignored_by<'p>(
         &self,
         paths: &mut Vec<&'p RepoPath>,
@@ -61,7 +58,7 @@ impl Repository {
         Ok(ignored)
     }
 
-    /// An index of nothing but the files of rules that HEAD has above `paths`; `None` where it has none.
+    /// Builds an index of HEAD's `.gitignore` files above `paths`; `None` if there are none.
     fn rules_in_head(&self, paths: &[&RepoPath]) -> Result<Option<State>> {
         let directories: BTreeSet<BString> = paths.iter().flat_map(|path| above(path)).collect();
         let mut rules = State::new(self.repo.object_hash());
@@ -80,7 +77,7 @@ impl Repository {
     }
 }
 
-/// The directories that `path` lies in, each with a slash behind it but for the top.
+/// Directories above `path` with a final slash, the empty top included.
 fn above(path: &RepoPath) -> impl Iterator<Item = BString> {
     let path = path.as_bstr();
     let ends = path.find_iter(b"/").map(|at| at + 1);

@@ -1,7 +1,5 @@
-//! The repository as a place: git directory, work trees, configuration, policy, attributes.
-//!
-//! Nothing here reads or writes an event; that is the store's. [`Repository::discover`] opens it as
-//! git would, and the rest is read when it is first asked for.
+//! The opened repository: directories, configuration, policy, attributes, HEAD. Events belong to
+//! the store. `Repository::discover` opens it as git would; the rest is read on demand.
 
 pub mod binary;
 mod copies;
@@ -48,7 +46,6 @@ pub(crate) use promisor::promisor;
 pub use settings::{DURATION, ScanMode, Settings, by_source, parse_duration, trusted};
 pub use sparse::leaves_out;
 
-/// Error codes of the repository as a place.
 pub mod codes {
     crate::codes! {
         NOT_A_REPOSITORY = "not_a_repository", NotFound, "no git repository here or above";
@@ -63,7 +60,6 @@ pub mod codes {
     }
 }
 
-/// An opened repository.
 pub struct Repository {
     pub(crate) repo: gix::Repository,
     pub(crate) common_dir: PathBuf,
@@ -71,14 +67,13 @@ pub struct Repository {
     recent: Recent,
     promisor: OnceCell<Option<String>>,
     pin: head::Pin,
-    /// Its git directory is an agent's, so git is not run with it.
+    /// True for an agent's git directory, with which aye does not run git.
     is_foreign: bool,
 }
 
 impl Repository {
-    /// Opens the repository that `directory` is in, as git finds it: `GIT_DIR` and
-    /// `GIT_WORK_TREE` win over the search upwards, and configuration is read with what
-    /// `GIT_CONFIG_COUNT` and `GIT_CONFIG_PARAMETERS` add.
+    /// Opens as git does: `GIT_DIR` and `GIT_WORK_TREE` win; `GIT_CONFIG_COUNT` and
+    /// `GIT_CONFIG_PARAMETERS` add configuration.
     ///
     /// # Errors
     /// `not_a_repository`, `unsafe_repository`, `unsupported_repository`, `invalid_config`.
@@ -90,7 +85,7 @@ impl Repository {
         let recent = Recent::of(&mut repo);
         let common_dir = std::path::absolute(repo.common_dir())
             .and_then(|path| {
-                // A linked work tree's is named `…/.git/worktrees/<name>/../..`.
+                // In a linked work tree the path is `…/.git/worktrees/<name>/../..`.
                 let climbs = path.components().any(|part| part == std::path::Component::ParentDir);
                 if climbs { std::fs::canonicalize(path) } else { Ok(path) }
             })
@@ -98,23 +93,18 @@ impl Repository {
         Ok(Self::of(repo, common_dir, recent))
     }
 
-    /// `repo`, of which nothing is read yet.
     fn of(repo: gix::Repository, common_dir: PathBuf, recent: Recent) -> Self {
         let (settings, promisor, pin) = Default::default();
         Self { repo, common_dir, settings, recent, promisor, pin, is_foreign: false }
     }
 
-    /// The same repository once more, of which nothing is read yet.
+    /// A copy with empty caches.
     pub(crate) fn again(&self) -> Self {
         let again = Self::of(self.repo.clone(), self.common_dir.clone(), self.recent.clone());
         Self { is_foreign: self.is_foreign, ..again }
     }
 
-    /// The same repository with its work tree at `top`: files there are read by its rules, and by no git
-    /// directory that may lie there.
-    ///
-    /// # Errors
-    /// `io_error` if there is no such directory.
+    /// The repository with another work tree `top`, whose own git directory, if any, is ignored.
     pub fn at(&self, top: &Path) -> Result<Self> {
         let mut repo = self.repo.clone();
         let top = std::path::absolute(top)
@@ -126,55 +116,42 @@ impl Repository {
         Ok(Self::of(repo, self.common_dir.clone(), self.recent.clone()))
     }
 
-    /// The repository, for reading.
     pub fn repo(&self) -> &gix::Repository {
         &self.repo
     }
 
-    /// The directory that linked work trees share (`.git` of the main one).
+    /// The `.git` of the main work tree, shared by linked ones.
     pub fn common_dir(&self) -> &Path {
         &self.common_dir
     }
 
-    /// `<git-common-dir>/aye`, where what is not in git objects lives. May not exist yet.
+    /// `<git-common-dir>/aye`: data outside git objects. May not exist yet.
     pub fn private_dir(&self) -> PathBuf {
         self.common_dir.join("aye")
     }
 
-    /// [`Repository::private_dir`], open; `None` if it does not exist yet.
-    ///
-    /// # Errors
-    /// `private_dir_unsafe`, and the system's refusal.
     pub(crate) fn private(&self) -> Result<Option<Directory>> {
         Directory::open(&self.private_dir())
     }
 
-    /// As [`Repository::private`], created if need be.
-    ///
-    /// # Errors
-    /// As [`Repository::private`].
     pub(crate) fn make_private(&self) -> Result<Directory> {
         if let Some(private) = self.private()? {
             return Ok(private);
         }
         let made = Directory::make(&self.private_dir())?;
-        // What a process that was stopped leaves in a work tree must not go into a commit.
+        // Leftovers of a killed process must not enter a commit.
         exclude::exclude(self, exclude::TEMPORARIES);
         Ok(made)
     }
 
-    /// The top of the work tree, absolute; `None` in a bare repository.
+    /// Absolute path; `None` in a bare repository.
     pub fn work_dir(&self) -> Option<PathBuf> {
         let dir = self.repo.workdir()?;
         let dir = std::path::absolute(dir).ok()?;
         Some(dir.components().collect())
     }
 
-    /// The `bytes` that somebody wrote for the file `path`, in the form that git stores; `None` where they are in that
-    /// form, or where there is no work tree to write them for.
-    ///
-    /// # Errors
-    /// As [`Repository::worktree`]; if the attributes cannot be read.
+    /// Converts to git's form; `None` if the bytes are in it, or in a bare repository.
     pub fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         match self.work_dir() {
             Some(_) => self.worktree()?.stored(path, bytes),
@@ -182,10 +159,8 @@ impl Repository {
         }
     }
 
-    /// The work tree, for safe reads and writes.
-    ///
     /// # Errors
-    /// `bare_repository` where there is none.
+    /// `bare_repository`.
     pub fn worktree(&self) -> Result<Worktree> {
         let root = self.work_dir().ok_or_else(|| {
             Error::new(
@@ -197,15 +172,15 @@ impl Repository {
         let tree = Worktree::open(&root)?
             .with_size_limit(self.settings()?.max_file_size)
             .with_conversion(Filters::new(&self.repo));
-        // The index is read only where there are submodules.
+        // Only repositories with submodules pay for reading the index.
         if root.join(".gitmodules").symlink_metadata().is_err() {
             return Ok(tree);
         }
         Ok(tree.with_submodules(self.submodules()))
     }
 
-    /// Refuses files that are to be there together (path, and whether there is a file afterwards) and
-    /// are one file in this work tree, which does not tell upper case from lower case.
+    /// Refuses names that differ in case alone and are one file here (`core.ignoreCase`). `true`
+    /// marks a path that exists afterwards.
     ///
     /// # Errors
     /// `path_invalid`.
@@ -219,9 +194,8 @@ impl Repository {
         }
     }
 
-    /// Refuses those of the files `written` that git does not have and would stage as another one, or in
-    /// another directory, whose name differs in case alone (`core.ignoreCase`). `all` the files of the change
-    /// are not held against each other.
+    /// Refuses new files that git would stage under another name, which differs in case alone
+    /// (`core.ignoreCase`). Files of `all`, the change, are not compared with each other.
     ///
     /// # Errors
     /// `path_invalid`.
@@ -255,8 +229,8 @@ impl Repository {
         }
     }
 
-    /// The files that `changes` add whose name another one of them, or a file of the index that stays, has
-    /// but for case or Unicode normalisation; and that other name.
+    /// Maps each added file to another that differs only in case or Unicode normalisation, in
+    /// `changes` or in the remaining index.
     pub fn collisions<'c>(&self, changes: &'c [FileChange]) -> BTreeMap<&'c RepoPath, BString> {
         let is_added = |change: &&FileChange| change.before.is_none() && change.after.is_some();
         let added: Vec<&RepoPath> =
@@ -271,7 +245,6 @@ impl Repository {
         twins::collisions(&added, there.filter(|path| gone.is_empty() || !gone.contains(path)))
     }
 
-    /// Paths that the index has as submodules, checked out or not.
     fn submodules(&self) -> Vec<BString> {
         let Ok(index) = self.repo.index_or_empty() else { return Vec::new() };
         let entries = index.entries().iter();
@@ -281,10 +254,6 @@ impl Repository {
             .collect()
     }
 
-    /// aye's settings from git configuration, read once.
-    ///
-    /// # Errors
-    /// `invalid_config`.
     pub fn settings(&self) -> Result<&Settings> {
         if let Some(settings) = self.settings.get() {
             return Ok(settings);
@@ -293,18 +262,18 @@ impl Repository {
         Ok(self.settings.get_or_init(|| settings))
     }
 
-    /// A string from git configuration (all levels git itself reads, the repository's included).
+    /// Reads all levels, the repository's included.
     pub fn config(&self, key: &str) -> Option<String> {
         self.repo.config_snapshot().string(key).map(|value| value.to_str_lossy().into_owned())
     }
 
-    /// The strings of `key` at each level of git configuration that has one; see `settings::levels`.
+    /// One value per level that sets `key`; see `settings::levels`.
     pub fn config_at_levels(&self, key: &str) -> Vec<String> {
         let values = settings::levels(self.repo.config_snapshot().plumbing(), key).into_iter();
         values.map(Option::unwrap_or_default).collect()
     }
 
-    /// A string from git configuration that may name a program to run; see `settings::trusted`.
+    /// A value that may name a program to run; see `settings::trusted`.
     pub fn trusted_config(&self, key: &str) -> Option<String> {
         settings::trusted(self.repo.config_snapshot().plumbing(), key)
     }

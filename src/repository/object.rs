@@ -1,4 +1,4 @@
-//! Objects by id, fetched from the promisor remote where this is a partial clone.
+//! Objects by id, fetched from the promisor remote in a partial clone.
 
 use std::path::{Path, PathBuf};
 
@@ -10,34 +10,30 @@ use crate::error::codes::SIZE_LIMIT;
 use crate::error::{Error, Result};
 use crate::git;
 
-/// Bytes of a blob that is read, whatever names it: 256 MiB.
+/// Largest blob that is read: 256 MiB.
 pub(crate) const MOST: u64 = 256 << 20;
 
-/// What to do where a partial clone lacks something.
 const TRY_AGAIN: &str = "nothing is damaged here: try again when the remote can be reached";
 
-/// `object_missing` for `what`, a tree or a commit, which cannot be read.
+/// `object_missing` for an unreadable tree or commit.
 pub(crate) fn damaged(what: impl std::fmt::Display, why: &dyn std::fmt::Display) -> Error {
     Error::new(&codes::OBJECT_MISSING, format!("{what} cannot be read: {why}"))
         .hint("`git fsck` reports what is damaged; fetch it from another clone if there is one")
 }
 
 impl Repository {
-    /// True if the object `id` (hex) is here. Nothing of it is read.
+    /// Tests for the object `id` (hex) without reading it.
     pub fn has(&self, id: &str) -> bool {
         ObjectId::from_hex(id.as_bytes())
             .is_ok_and(|id| self.recent.is_loose(&id) || self.repo.objects.exists(&id))
     }
 
-    /// Keeps the object `id` in memory for a while: a command reads what it has just written.
+    /// Caches an object just written.
     pub(crate) fn expect(&self, id: ObjectId, kind: Kind, data: &[u8]) {
         self.recent.keep(id, kind, data);
     }
 
-    /// Kind and size of an object, for whoever has to know them before it is loaded: it may be of any size.
-    ///
-    /// # Errors
-    /// Those of gix.
+    /// For a check before loading: an object may be of any size.
     pub(crate) fn header(&self, id: ObjectId) -> Result<(Kind, u64), gix::Error> {
         let mut small = Vec::new();
         if let Some(kind) = self.recent.find(&id, &mut small) {
@@ -47,19 +43,15 @@ impl Repository {
         Ok((header.kind(), header.size()))
     }
 
-    /// The bytes of the blob `id` (hex), of at most 256 MiB.
-    ///
-    /// # Errors
-    /// As [`Repository::blob_of_at_most`].
     pub fn blob(&self, id: &str) -> Result<Vec<u8>> {
         self.blob_of_at_most(id, MOST)
     }
 
-    /// The bytes of the blob `id` (hex), if there are at most `most`. What somebody else names is of any size, so
-    /// that is looked up before anything is inflated.
+    /// Reads at most `most` bytes. Another person may have named the blob, so its size is checked
+    /// before inflating.
     ///
     /// # Errors
-    /// `object_missing` if it is not there or damaged, `size_limit_exceeded`.
+    /// `object_missing` if missing or damaged, `size_limit_exceeded`.
     pub fn blob_of_at_most(&self, id: &str, most: u64) -> Result<Vec<u8>> {
         let missing = |why: &dyn std::fmt::Display| {
             damaged(format_args!("blob {id}"), why).with("object", id)
@@ -82,7 +74,7 @@ impl Repository {
             _ => {}
         }
         match self.repo.find_blob(oid) {
-            // Neither gix nor git looks while it reads: a loose object may have been written over.
+            // Neither gix nor git verifies on reading: a loose object may have been overwritten.
             Ok(blob) if !is_hash(oid, &blob.data) => Err(missing(&"its content is another one's")),
             Ok(mut blob) => Ok(std::mem::take(&mut blob.data)),
             Err(_) if self.is_partial() => self.fetched(id).map_err(|_| self.absent(id)),
@@ -90,7 +82,7 @@ impl Repository {
         }
     }
 
-    /// `object_missing` for the blob `id`, which this partial clone does not have yet.
+    /// `object_missing` for a blob that this partial clone lacks.
     pub(crate) fn absent(&self, id: &str) -> Error {
         let remote = self.promisor().unwrap_or_default();
         let why = format!(
@@ -106,35 +98,32 @@ impl Repository {
         }
     }
 
-    /// True in a partial clone: objects that are not here can be had from its promisor remote.
+    /// True in a partial clone: missing objects come from its promisor remote.
     pub(crate) fn is_partial(&self) -> bool {
         self.promisor().is_some()
     }
 
-    /// The promisor remote, where this is a partial clone. Configuration is looked at once.
     pub(crate) fn promisor(&self) -> Option<&str> {
         self.promisor.get_or_init(|| super::promisor(&self.repo)).as_deref()
     }
 
-    /// The size of the blob `id`, which git asks the promisor remote for.
+    /// Git asks the promisor remote.
     fn size_there(&self, id: &str) -> Result<u64> {
         let size = self.git()?.args(["cat-file", "-s", id]).run()?;
         let size = std::str::from_utf8(&size).ok().and_then(|size| size.trim().parse().ok());
         size.ok_or_else(|| Error::bug("git has no size of a blob"))
     }
 
-    /// The blob `id` as git gets it, which asks the promisor remote where it must.
+    /// Git may ask the promisor remote.
     fn fetched(&self, id: &str) -> Result<Vec<u8>> {
         self.git()?.args(["cat-file", "blob", id]).run()
     }
 }
 
-/// Whether `id` is that of a blob with these bytes.
 fn is_hash(id: ObjectId, bytes: &[u8]) -> bool {
     gix::objs::compute_hash(id.kind(), gix::objs::Kind::Blob, bytes).is_ok_and(|hash| hash == id)
 }
 
-/// The file of a loose object in a directory of objects.
 pub(crate) fn loose_path(objects: &Path, id: &ObjectId) -> PathBuf {
     let hex = id.to_string();
     objects.join(&hex[..2]).join(&hex[2..])

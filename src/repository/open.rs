@@ -1,4 +1,4 @@
-//! Opening the repository that git would open.
+//! Opens the repository that git would open.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,6 @@ use gix::config::Source;
 use super::{codes, parameters};
 use crate::error::{Error, Result};
 
-/// The repository that `directory` is in, or that the environment names, with the configuration
-/// of the command line.
 pub(super) fn open(directory: &Path) -> Result<gix::Repository> {
     let mut repo = with_parameters(found(directory)?)?;
     if repo.git_dir_trust() == gix::sec::Trust::Reduced {
@@ -21,8 +19,8 @@ pub(super) fn open(directory: &Path) -> Result<gix::Repository> {
     }
     refuse_unknown_formats(&repo)?;
     refuse_moved_top(&repo, directory)?;
-    // `GIT_NAMESPACE` is about what is fetched and pushed. Git's own commands write refs where
-    // they always are, and so do we: elsewhere our next run would not find them.
+    // Git's own commands write refs outside `GIT_NAMESPACE`; in it, aye's next run would not find
+    // them.
     repo.clear_namespace();
     Ok(repo)
 }
@@ -34,8 +32,8 @@ fn with_parameters(mut repo: gix::Repository) -> Result<gix::Repository> {
     Ok(repo)
 }
 
-/// Whether the command line or the environment has `safe.directory` for this repository. Git
-/// listens to them; gix asks the files of the user and the system alone.
+/// Git obeys `safe.directory` of command line and environment; gix reads the user's and the
+/// system's files alone.
 fn is_called_safe(repo: &gix::Repository) -> bool {
     let given =
         |meta: &gix::config::file::Metadata| matches!(meta.source, Source::Cli | Source::Env);
@@ -44,7 +42,7 @@ fn is_called_safe(repo: &gix::Repository) -> bool {
     let Ok(top) = std::fs::canonicalize(repo.workdir().unwrap_or_else(|| repo.git_dir())) else {
         return false;
     };
-    // An empty value takes back those before it.
+    // An empty value resets the list.
     let names = |value: &[u8]| match value.strip_suffix(b"/*") {
         _ if value == b"*" => true,
         Some(above) => above.to_path().is_ok_and(|above| top.starts_with(above) && top != above),
@@ -58,11 +56,11 @@ fn is_called_safe(repo: &gix::Repository) -> bool {
         .any(|value| names(value))
 }
 
-/// An id names what it is the hash of. `git replace` puts something else in its place, on which nobody has
-/// decided: content, a policy, the tip of a thread.
+/// `git replace` would substitute an undecided object under an id: content, a policy, a thread's
+/// tip.
 const EXACT: [&str; 1] = ["core.useReplaceRefs=false"];
 
-/// `repo` again, with its own configuration believed.
+/// Opens it again, with its own configuration trusted.
 fn trusted(repo: &gix::Repository, directory: &Path) -> Result<gix::Repository> {
     let options = gix::open::Options::default().with(gix::sec::Trust::Full).open_path_as_is(true);
     let options = options.config_overrides(EXACT);
@@ -75,8 +73,8 @@ fn trusted(repo: &gix::Repository, directory: &Path) -> Result<gix::Repository> 
         .map_err(|error| not_found(directory, &error))
 }
 
-/// The repository of `GIT_DIR`, or the one around `directory`. Both as absolute paths: gix looks
-/// for a `.git` below a repository that is named `.`, as git names it to the hooks of a push.
+/// Opens `GIT_DIR`, or searches upwards. Paths are absolute: git names `.` to the hooks of a push,
+/// and gix would look for a `.git` in it.
 fn found(directory: &Path) -> Result<gix::Repository> {
     let Some(git_dir) = std::env::var_os("GIT_DIR") else {
         if let Some(link) = broken_link(directory) {
@@ -89,7 +87,7 @@ fn found(directory: &Path) -> Result<gix::Repository> {
                  main one",
             ));
         }
-        // As for git, ceilings that are not above the directory do not matter.
+        // Ceilings that are not above the directory have no effect, as in git.
         let options = gix::discover::upwards::Options {
             match_ceiling_dir_or_error: false,
             ..Default::default()
@@ -125,9 +123,8 @@ fn absolute(path: &Path) -> Result<PathBuf> {
     })
 }
 
-/// The file `.git` that ends git's search upwards from `directory` and leads to no repository, as
-/// in a linked work tree that was removed. gix would take the repository around it, which is not
-/// the one whose files are meant.
+/// The `.git` file where git's upward search fails, as in a removed linked work tree. gix would
+/// open the repository around it.
 fn broken_link(directory: &Path) -> Option<PathBuf> {
     let start = std::fs::canonicalize(directory).ok()?;
     for directory in start.ancestors() {
@@ -143,22 +140,19 @@ fn broken_link(directory: &Path) -> Option<PathBuf> {
     None
 }
 
-/// Whether the file `link` in `directory` names a git directory.
 fn leads_on(directory: &Path, link: &Path) -> bool {
     target(directory, link).is_some_and(|path| path.join("HEAD").symlink_metadata().is_ok())
 }
 
-/// What the file `link` in `directory` names as git directory.
 fn target(directory: &Path, link: &Path) -> Option<PathBuf> {
     let text = std::fs::read(link).ok()?;
     let path = text.strip_prefix(b"gitdir: ")?.trim_end_with(|c| c == '\n' || c == '\r');
     Some(directory.join(path.to_path().ok()?))
 }
 
-/// The directory that git takes for the top of the work tree where `GIT_DIR` is set and nothing says
-/// which it is: the one that it was started in. Not below the files around the repository, where
-/// git would take the subdirectory for all there is, and not in the repository itself, where hooks of
-/// a push are started.
+/// The work tree that git implies if only `GIT_DIR` is set: the current directory. `None` below the
+/// repository's own, which git would cut to the subdirectory, and inside the repository, where a
+/// push starts hooks.
 fn implied_top(repo: &gix::Repository, directory: &Path) -> Option<PathBuf> {
     let config = repo.config_snapshot();
     let implied = std::env::var_os("GIT_IMPLICIT_WORK_TREE").is_none_or(|value| value != "0");
@@ -175,9 +169,8 @@ fn implied_top(repo: &gix::Repository, directory: &Path) -> Option<PathBuf> {
     around.into_iter().all(|path| !here.starts_with(path)).then_some(here)
 }
 
-/// Refuses a work tree that the repository's own `core.worktree` puts elsewhere than where its `.git` was found:
-/// whoever can write one line of its configuration would choose which directory is written to. What the
-/// environment says is the caller's own choice.
+/// Refuses a `core.worktree` of the repository's own configuration that leads away from its `.git`:
+/// one line would choose the directory written to. The environment is the caller's choice.
 fn refuse_moved_top(repo: &gix::Repository, directory: &Path) -> Result<()> {
     let chosen = ["GIT_DIR", "GIT_WORK_TREE"].map(std::env::var_os).iter().any(Option::is_some);
     let config = repo.config_snapshot();
@@ -206,7 +199,7 @@ fn refuse_moved_top(repo: &gix::Repository, directory: &Path) -> Result<()> {
     )))
 }
 
-/// The directory at or above `directory` whose `.git`, a directory or a file that leads there, is that of `repo`.
+/// The directory whose `.git` is, or leads to, that of `repo`.
 fn holder(repo: &gix::Repository, directory: &Path) -> Option<PathBuf> {
     let git_dir = std::fs::canonicalize(repo.git_dir()).ok()?;
     let start = std::fs::canonicalize(directory).ok()?;
@@ -218,7 +211,6 @@ fn holder(repo: &gix::Repository, directory: &Path) -> Option<PathBuf> {
     start.ancestors().find(leads_there).map(Path::to_owned)
 }
 
-/// Why a repository that belongs to someone else, or whose work tree is not there, is not opened.
 fn not_trusted(repo: &gix::Repository) -> Error {
     let path = repo.workdir().unwrap_or_else(|| repo.git_dir());
     if std::fs::metadata(path).is_err() {
@@ -236,15 +228,15 @@ fn not_trusted(repo: &gix::Repository) -> Error {
     .hint(format!("if you trust it: git config --global --add safe.directory '{}'", path.display()))
 }
 
-/// Extensions of the repository format that change nothing for us, or that gix takes care of; the
-/// list is in git-config(1), <https://git-scm.com/docs/git-config>, under `extensions.*`.
+/// Repository extensions that aye may ignore or gix handles. Source: `extensions.*` in
+/// git-config(1), <https://git-scm.com/docs/git-config>.
 const EXTENSIONS: &[&str] = &[
     "noop", "noop-v1", "objectformat", "partialclone", "preciousobjects", "relativeworktrees",
     "worktreeconfig",
 ];
 
-/// Refuses what would be read and written wrongly. Where refs are not kept in files, a ref of
-/// ours would be invisible to git, and its next `git gc` would delete what it holds.
+/// Refuses formats that aye would misread. Without refs in files, git would not see aye's refs, and
+/// `git gc` would delete their objects.
 fn refuse_unknown_formats(repo: &gix::Repository) -> Result<()> {
     let snapshot = repo.config_snapshot();
     let Some(sections) = snapshot.plumbing().sections_by_name("extensions") else {
@@ -281,14 +273,14 @@ fn refuse_unknown_formats(repo: &gix::Repository) -> Result<()> {
 }
 
 fn not_found(directory: &Path, error: &dyn std::fmt::Display) -> Error {
-    // gix folds all causes into one error; its words tell them apart.
+    // gix has one error for all causes; only its text distinguishes them.
     let text = format!("{error:#}");
     let lower = text.to_lowercase();
     let shown = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
     let unsupported =
         ["extension", "repositoryformat", "format version", "object hash", "object format"];
     if unsupported.iter().any(|word| lower.contains(word)) {
-        // Without the chain of gix's own causes, which is for developers.
+        // gix's own causes are for developers.
         let why = if lower.contains("object format") || lower.contains("object hash") {
             "its objects are not named by SHA-1".to_owned()
         } else if lower.contains("format version") {

@@ -1,22 +1,20 @@
-//! Configuration given on git's command line (`git -c aye.gate=true aye …`), which git hands down
-//! in `GIT_CONFIG_PARAMETERS`. gix reads `GIT_CONFIG_COUNT` and its kin, not this one.
+//! Configuration of git's command line (`git -c aye.gate=true aye …`), passed in
+//! `GIT_CONFIG_PARAMETERS`. gix reads `GIT_CONFIG_COUNT`, but not this variable.
 
 use gix::config::{File, Source, file};
 
 use super::codes;
 use crate::error::{Error, Result};
 
-/// The variable.
 pub(super) const VARIABLE: &str = "GIT_CONFIG_PARAMETERS";
 
-/// A key, and its value unless it is only named (which means true).
+/// A key without a value means true.
 type Pair = (Vec<u8>, Option<Vec<u8>>);
 
-/// Adds the configuration in `text`, the value of the variable, to that of `repo`: last, as git
-/// has it, so that it wins.
+/// Appends the variable's configuration to `repo`, where it wins, as in git.
 ///
 /// # Errors
-/// `invalid_config` for what git would refuse too. What cannot be read may be what closes a gate.
+/// `invalid_config` as in git: the unreadable part may be what closes a gate.
 pub(super) fn add(repo: &mut gix::Repository, text: &[u8]) -> Result<()> {
     let bogus = |what: &dyn std::fmt::Display| {
         Error::new(&codes::INVALID_CONFIG, format!("{VARIABLE} cannot be read: {what}"))
@@ -49,8 +47,8 @@ pub(super) fn add(repo: &mut gix::Repository, text: &[u8]) -> Result<()> {
     snapshot.commit().map(|_| ()).map_err(|error| bogus(&error))
 }
 
-/// Reads both forms that git writes and reads (`parse_config_env_list` in its `config.c`): the
-/// older `'key=value'` and `'key'='value'`. `None` for anything else.
+/// Reads both forms of git (`parse_config_env_list` in its `config.c`): `'key=value'` and
+/// `'key'='value'`.
 fn parse(mut text: &[u8]) -> Option<Vec<Pair>> {
     let mut pairs = Vec::new();
     while !text.is_empty() {
@@ -76,8 +74,8 @@ fn parse(mut text: &[u8]) -> Option<Vec<Pair>> {
     Some(pairs)
 }
 
-/// Takes one word in single quotes off the front of `text`. Outside of them only `\'` and `\!`
-/// may stand, with the quotes opened again behind (`sq_dequote_step` in git's `quote.c`).
+/// Splits off one single-quoted word. Only `\'` and `\!` may occur between quotes
+/// (`sq_dequote_step` in git's `quote.c`).
 fn dequote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut rest = text.strip_prefix(b"'")?;
     let mut word = Vec::new();

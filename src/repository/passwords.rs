@@ -1,14 +1,14 @@
-//! Passwords in the URLs of remotes, which git keeps as they are in its configuration.
+//! Passwords in the URLs of remotes, plain text in git configuration.
 
 use bstr::{BStr, ByteSlice as _};
 
 use super::Repository;
 
-/// From this length on, a user without a password is a token, as services take one in its place.
+/// Minimum length of a user name that counts as a token.
 const TOKEN: usize = 20;
 
 impl Repository {
-    /// The keys of remotes' URLs that hold a password or a token, such as `remote.origin.url`.
+    /// Such as `remote.origin.url`.
     pub fn passwords_of_remotes(&self) -> Vec<String> {
         let snapshot = self.repo().config_snapshot();
         let mut found = Vec::new();
@@ -24,7 +24,7 @@ impl Repository {
     }
 }
 
-/// Whether `https://user:password@host/` or `https://token@host/` it is.
+/// True for `https://user:password@host/` and `https://token@host/`.
 fn holds_password(url: &BStr) -> bool {
     let Some((scheme, rest)) = url.split_once_str("://") else { return false };
     let authority = rest.split(|byte| *byte == b'/').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Paths as they are given, as paths of the repository.
+//! Paths from users and tools, converted to repository paths.
 
 use std::path::Path;
 
@@ -9,10 +9,8 @@ use crate::changeset::{RepoPath, codes};
 use crate::error::{Error, Result};
 
 impl Repository {
-    /// Where `directory` (in which the command was started) is, relative to the work tree's top,
-    /// `/`-separated with a final `/`, or empty at the top. What a path on the command line is
-    /// relative to. `GIT_PREFIX`, which git sets for aliases and hooks, is the caller's to pass
-    /// as `directory`.
+    /// `directory` relative to the top, with a final `/`, or empty: the base of command line paths.
+    /// For aliases and hooks the caller passes `GIT_PREFIX`.
     pub fn prefix(&self, directory: &Path) -> Option<Vec<u8>> {
         let top = self.work_dir()?;
         let top = std::fs::canonicalize(&top).unwrap_or(top);
@@ -25,8 +23,7 @@ impl Repository {
         Some(prefix)
     }
 
-    /// The absolute `path` relative to the work tree's top, if it leads there. Directories that do not
-    /// exist yet may be in it.
+    /// The absolute `path` relative to the top. Its directories may be missing.
     pub fn inside(&self, path: &Path) -> Option<Vec<u8>> {
         path.ancestors().skip(1).find_map(|directory| {
             let mut inside = self.prefix(directory)?;
@@ -35,11 +32,7 @@ impl Repository {
         })
     }
 
-    /// A path as a tool is given it: relative to the work tree's top, with or without `./` in front, or
-    /// absolute, as coding agents name files, where it leads into the work tree.
-    ///
-    /// # Errors
-    /// Those of [`RepoPath::new`].
+    /// Accepts a path relative to the top (`./` allowed), or absolute, as coding agents name files.
     pub fn given(&self, path: &[u8]) -> Result<RepoPath> {
         let refused = match RepoPath::new(path.strip_prefix(b"./").unwrap_or(path)) {
             Err(error) if error.is(&codes::PATH_INVALID) => error,
@@ -51,14 +44,13 @@ impl Repository {
         }
     }
 
-    /// What the absolute `path` of a file is from the work tree's top, if it leads there.
     pub fn below_top(&self, path: &[u8]) -> Option<Vec<u8>> {
-        // A file's name does not end so, and `Path` passes over it.
+        // `Path` ignores a final slash, which no file's name has.
         let path = path.to_path().ok().filter(|it| it.is_absolute() && !path.ends_with(b"/"))?;
         self.inside(path)
     }
 
-    /// `error`, about a path: with the work tree's top if an absolute one leads elsewhere.
+    /// Adds the top as a hint if an absolute path lies outside.
     #[must_use]
     pub fn name_top(&self, error: Error) -> Error {
         let given = error.details().iter().find(|(key, _)| *key == "path");

@@ -1,4 +1,4 @@
-//! The `git` program on a repository that was opened.
+//! Runs the `git` program on the opened repository.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,15 @@ use crate::git::{self, Git};
 use super::Repository;
 
 impl Repository {
-    /// From now on git is not run with this git directory: its configuration and hooks are an agent's.
+    /// Stops aye from running git here: an agent controls configuration and hooks.
     pub fn runs_no_git(&mut self) {
         self.is_foreign = true;
     }
 
-    /// Git on this very repository, work tree and index, however they were found, with the
-    /// configuration that the command line gave.
+    /// Git on exactly this repository, index and command line configuration.
     ///
     /// # Errors
-    /// If the working directory is gone; `git_failed` after [`Repository::runs_no_git`].
+    /// `git_failed` after `Repository::runs_no_git`.
     pub fn git(&self) -> Result<Git> {
         if self.is_foreign {
             let why = "git is not run with what an agent has made of this git directory";
@@ -35,26 +34,23 @@ impl Repository {
         if let Some(top) = top {
             git = git.env("GIT_WORK_TREE", top);
         }
-        // The caller may have another index (`GIT_INDEX_FILE`), as git's own hooks do.
+        // The caller may have another index (`GIT_INDEX_FILE`), as in git's hooks.
         if index != git_dir.join("index") {
             git = git.env("GIT_INDEX_FILE", index);
         }
         Ok(git.env("GIT_DIR", git_dir))
     }
 
-    /// As [`Repository::git`], without the filter programs that the repository's own configuration names: where a
-    /// file goes through one, git compares it as it lies in the work tree.
-    ///
-    /// # Errors
-    /// As [`Repository::git`]; `git_failed` if the configuration cannot be read.
+    /// Without filter programs of the repository's own configuration: git compares such files
+    /// unfiltered.
     pub fn git_without_filters(&self) -> Result<Git> {
-        // Asked of git itself, which knows what it includes on which conditions.
+        // Only git itself resolves conditional includes fully.
         let args = ["config", "-z", "--show-scope", "--name-only", "--get-regexp", r"^filter\."];
         let named = self.git()?.args(args).answer()?;
         let mut fields = named.stdout.split(|byte| *byte == 0);
         let mut drivers = BTreeSet::new();
         while let (Some(scope), Some(key)) = (fields.next(), fields.next()) {
-            // `filter.NAME.KEY`, the name with dots of its own.
+            // The name in `filter.NAME.KEY` may have dots.
             let rest = key.strip_prefix(b"filter.").unwrap_or_default();
             if let Some(at) = rest.rfind_byte(b'.')
                 && (scope == b"local" || scope == b"worktree")

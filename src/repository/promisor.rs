@@ -1,10 +1,9 @@
-//! Where the objects of a partial clone come from, and the programs that its own configuration names for that.
+//! The promisor remote, and programs that a partial clone's configuration names for fetching.
 
 use bstr::{BStr, ByteSlice as _};
 use gix::config::file::SectionRef;
 
-/// The promisor remote of a partial clone: objects that are not here can be had from it. `None`
-/// where the clone has everything.
+/// The remote that has the missing objects; `None` in a full clone.
 pub(crate) fn promisor(repo: &gix::Repository) -> Option<String> {
     let snapshot = repo.config_snapshot();
     let promises = |section: &SectionRef<'_>| {
@@ -18,8 +17,8 @@ pub(crate) fn promisor(repo: &gix::Repository) -> Option<String> {
     named.or_else(|| Some(snapshot.string("extensions.partialClone")?.to_str_lossy().into_owned()))
 }
 
-/// Keys by which git runs a program when it fetches, by section. What hooks, filters and the like name is
-/// switched off where git is started. `allow` lets `ext::` in, which is one as well.
+/// Keys that make git run a program on fetching. Hooks and filters are disabled where aye starts
+/// git. `protocol.allow` permits `ext::`, which runs one, too.
 ///
 /// Source: git-config(1), <https://git-scm.com/docs/git-config>.
 const PROGRAMS: [(&str, &[&str]); 5] = [
@@ -30,9 +29,8 @@ const PROGRAMS: [(&str, &[&str]); 5] = [
     ("url", &[]),
 ];
 
-/// The first key of a partial clone's own configuration (`.git/config`, `config.worktree`, and what they include)
-/// that names a program for fetching, which whoever can write these files would have run by any command that
-/// lacks an object.
+/// The first such key in the clone's own configuration (`.git/config`, `config.worktree`,
+/// includes): its program would run in any command that lacks an object.
 pub(super) fn program(repo: &gix::Repository) -> Option<String> {
     promisor(repo)?;
     let snapshot = repo.config_snapshot();
@@ -50,7 +48,7 @@ pub(super) fn program(repo: &gix::Repository) -> Option<String> {
     })
 }
 
-/// Whether git runs a program of the repository for `value`; a helper that has a plain name is the user's own.
+/// True if git runs a program of the repository; a helper with a plain name is the user's own.
 fn runs(key: &str, value: &BStr) -> bool {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
     match key {
@@ -60,7 +58,7 @@ fn runs(key: &str, value: &BStr) -> bool {
     }
 }
 
-/// The key of a remote, or of what stands for the beginning of its address, that runs a command (`ext::`).
+/// The key whose URL, or URL prefix, runs a command (`ext::`).
 fn is_ext(section: &SectionRef<'_>) -> Option<&'static str> {
     let is_ext = |url: &BStr| url.trim_start().to_ascii_lowercase().starts_with(b"ext::");
     let in_name = section.header().name().eq_ignore_ascii_case(b"url")

@@ -1,5 +1,5 @@
-//! Objects that this process has read or written lately, for whoever asks for them again; and the small
-//! loose ones, read with three system calls where gix takes six, and ten more for the first.
+//! Caches objects of this process, and reads small loose ones with three system calls where gix
+//! takes six, and ten more the first time.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -11,31 +11,28 @@ use gix::objs::Kind;
 use gix::odb::pack::cache::Object;
 use gix::odb::pack::cache::object::MemoryCappedHashmap;
 
-/// Bytes that are kept: enough for the trees and blobs of one command. What gix takes by default is
-/// sized for history walks.
+/// Cached bytes: enough for the trees and blobs of one command. gix's default is for history walks.
 const MOST: usize = 1 << 20;
 
-/// Bytes of the file of a loose object that is read here: one block of a file system. Deflate makes
-/// 1,032 bytes of one at most.
+/// Largest loose object file read here: one file system block. Deflate expands it at most 1,032
+/// times.
 const ONE_BLOCK: usize = 4 << 10;
 
-/// An object cache of gix's that its owner can add to: content that was just hashed need not be
-/// inflated to be read. Says nothing about what the repository has.
+/// A gix object cache that the owner can fill, so that just hashed content need not be inflated. It
+/// does not prove that the repository has the object.
 #[derive(Clone)]
 pub(super) struct Recent {
     kept: Arc<Mutex<Kept>>,
-    /// The repository's own directory of objects.
     objects: Arc<Path>,
 }
 
 struct Kept {
     objects: MemoryCappedHashmap,
-    /// The last object that was no small loose one: whoever asks for its size asks for it next.
+    /// An object not found here: the caller that asked for its size reads it next.
     missed: Option<ObjectId>,
 }
 
 impl Recent {
-    /// Adds a cache to `repo` and its clones.
     pub(super) fn of(repo: &mut gix::Repository) -> Self {
         let kept = Kept { objects: MemoryCappedHashmap::new(MOST), missed: None };
         let objects = repo.objects.store_ref().path().into();
@@ -45,15 +42,14 @@ impl Recent {
         recent
     }
 
-    /// Keeps the object `id`.
     pub(super) fn keep(&self, id: ObjectId, kind: Kind, data: &[u8]) {
-        // One that takes all the room is more likely in the way than read again.
+        // An object that fills the cache is rarely read again.
         if data.len() <= MOST / 2 {
             self.held().objects.put(id, kind, data);
         }
     }
 
-    /// The object `id`, read into `out`, if it is kept or a small loose one.
+    /// Reads a cached or small loose object into `out`.
     pub(super) fn find(&self, id: &ObjectId, out: &mut Vec<u8>) -> Option<Kind> {
         let mut kept = self.held();
         let found = kept.objects.get(id, out);
@@ -71,12 +67,11 @@ impl Recent {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there is a file of the loose object `id`: gix would look at all packs first.
+    /// Tests for the loose object first: gix would search all packs.
     pub(super) fn is_loose(&self, id: &ObjectId) -> bool {
         super::object::loose_path(&self.objects, id).exists()
     }
 
-    /// Reads a loose object in a file of one block into `out`.
     fn loose(&self, id: &ObjectId, out: &mut Vec<u8>) -> Option<Kind> {
         let mut packed = [0; ONE_BLOCK + 1];
         let length = File::open(super::object::loose_path(&self.objects, id))

@@ -1,8 +1,7 @@
-//! Which directories are work trees of the repository.
+//! Recognises the work trees of the repository.
 //!
-//! `worktrees/*/gitdir` alone does not say: whoever can write the git directory can name any
-//! directory there. A linked work tree also names the repository in its own `.git` file, which lies
-//! outside the git directory.
+//! `worktrees/*/gitdir` is not enough: a writer of the git directory can name any directory there.
+//! A linked work tree also names the repository in its own `.git` file, outside the git directory.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +11,8 @@ use super::Repository;
 use crate::worktree::Worktree;
 
 impl Repository {
-    /// True if `root` is the work tree that is presently open (wherever `GIT_WORK_TREE` or
-    /// `core.worktree` put it), the main one, or a linked one that git lists and that leads back
-    /// here.
+    /// True for the open work tree (also by environment or `core.worktree`), the main one, and
+    /// linked ones that git lists and that point back.
     pub fn lists(&self, root: &Worktree) -> bool {
         let is_main = || {
             let main = self.repo.main_repo().ok();
@@ -37,12 +35,11 @@ impl Repository {
         Some(listed.git_dir().to_owned())
     }
 
-    /// Whether the repository has work trees beside the main one.
     pub(crate) fn has_linked(&self) -> bool {
         self.repo.worktrees().is_ok_and(|linked| !linked.is_empty())
     }
 
-    /// Top directories of the work trees that share the git directory: the present one first.
+    /// The present one first.
     pub(crate) fn work_trees(&self) -> Vec<PathBuf> {
         let mut roots: Vec<PathBuf> = self.work_dir().into_iter().collect();
         let main = self.repo.main_repo().ok().and_then(|main| main.workdir().map(Path::to_owned));
@@ -58,21 +55,20 @@ impl Repository {
         roots
     }
 
-    /// The function that says whether a path below the work tree `root` enters this repository's
-    /// git directory, which need not be named `.git`.
+    /// Returns a test for paths inside the git directory, which may have any name.
     pub fn enters_git_dir(&self, root: &Path) -> impl Fn(&Path) -> bool + use<> {
         let lower = |path: PathBuf| PathBuf::from(path.as_os_str().to_ascii_lowercase());
         let resolve = |path: &Path| path.canonicalize().map(lower).ok();
         let root = resolve(root);
         let dirs: Option<Vec<PathBuf>> =
             [&*self.common_dir, self.repo.git_dir()].into_iter().map(resolve).collect();
-        // A trial's work tree lies in the git directory, and is removed with the trial.
+        // A trial's work tree lies in the git directory.
         let trials = dirs.iter().flatten().next().map(|common| common.join("aye").join("try"));
         move |path| {
             let (Some(root), Some(dirs), Some(trials)) = (&root, &dirs, &trials) else {
                 return true;
             };
-            // Not told apart by case: some file systems do not either.
+            // Compared without case, for file systems that ignore it.
             let whole = lower(root.join(path));
             let in_trial =
                 whole.strip_prefix(trials).is_ok_and(|rest| rest.components().count() > 1);

@@ -9,46 +9,37 @@ use super::codes;
 use crate::changeset::{RepoPath, globs};
 use crate::error::{Error, Result};
 
-/// Settings from git configuration.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// `aye.maxFileSize` (bytes; `k`, `m`, `g` as in git): largest file read or written.
+    /// `aye.maxFileSize`: bytes, with git's suffixes `k`, `m`, `g`.
     pub max_file_size: u64,
-    /// `aye.expiresIn` (`7d`, `12h`, `30m`, `2w`): how long a proposal waits.
+    /// `aye.expiresIn`, such as `7d`: how long a proposal waits.
     pub expires_in: Duration,
-    /// `core.fsync` is not `none`.
+    /// False for `core.fsync=none`.
     pub durable: bool,
-    /// `aye.gate`: patches an agent wants applied at once become proposals.
+    /// `aye.gate`: an agent's immediate patch becomes a proposal.
     pub gate: bool,
-    /// `aye.scan`: what happens when a code proposal brings a secret.
     pub scan: ScanMode,
-    /// `aye.assistedBy`: commits name the agents whose work they are.
+    /// `aye.assistedBy`: commits name their agents.
     pub assisted_by: bool,
-    /// `aye.session.link` (several): ignored directories that the trees of sessions get copies of.
+    /// `aye.session.link`: ignored directories copied into sessions.
     pub session_link: Vec<String>,
-    /// `aye.private` (several): files whose proposals are for nobody else.
+    /// `aye.private`: globs of files whose proposals stay private.
     private: GlobSet,
 }
 
-/// What happens when a code proposal brings a secret (`aye.scan`). Ordered: the strictest last.
+/// Reaction to a secret in a code proposal (`aye.scan`), ordered up to the strictest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScanMode {
-    /// `off`: nothing is looked for.
     Off,
-    /// `warn`: the answer says so.
     #[default]
     Warn,
-    /// `block`: the proposal is refused.
     Block,
 }
 
 impl Settings {
-    /// Reads them.
-    ///
-    /// # Errors
-    /// `invalid_config` with the key and value.
     pub(super) fn read(config: &gix::config::Snapshot<'_>) -> Result<Self> {
-        // A key without a value is not a key that is not there.
+        // A key without a value is set.
         let text = |key: &str| {
             let value = config.plumbing().string_implicit(key);
             value.map(|value| value.map(|value| value.to_string()).unwrap_or_default())
@@ -99,14 +90,13 @@ impl Settings {
         })
     }
 
-    /// Whether one of `paths` is private (`aye.private`).
     pub fn is_private<'p>(&self, mut paths: impl Iterator<Item = &'p RepoPath>) -> bool {
         !self.private.is_empty()
             && paths.any(|path| self.private.is_match(path.as_bstr().to_path_lossy()))
     }
 }
 
-/// Git's own reading: a key without a value is true, an empty one false.
+/// As git: a key without a value is true, an empty value false.
 fn flag(key: &str, value: Option<&str>) -> Result<bool> {
     let Some(text) = value else { return Ok(true) };
     let read = gix::config::Boolean::try_from(BString::from(text));
@@ -122,8 +112,7 @@ fn scan_mode(text: &str) -> Result<ScanMode> {
     }
 }
 
-/// The levels of git's configuration: of the machine, of the person, of the repository, of the work tree, and what
-/// is given to a command.
+/// Levels of git configuration: machine, person, repository, work tree, command.
 const LEVELS: [&[Source]; 5] = [
     &[Source::GitInstallation, Source::System],
     &[Source::Git, Source::User],
@@ -132,9 +121,8 @@ const LEVELS: [&[Source]; 5] = [
     &[Source::Env, Source::Cli, Source::Api, Source::EnvOverride],
 ];
 
-/// The value of `key` at each level that has one (`None`: named without a value), for settings of which the
-/// strictest counts: an agent can write what lies in the repository, and so cannot loosen by it what a person has
-/// set for all of theirs. Within a level the last one counts, as for git.
+/// The value of `key` at each level (`None`: without a value), for settings of which the strictest
+/// counts. An agent can write the repository's level, which must not loosen a person's setting.
 pub(super) fn levels(config: &gix::config::File, key: &str) -> Vec<Option<String>> {
     let at = |sources: &&[Source]| {
         let value = config.string_implicit_filter(key, |meta| sources.contains(&meta.source));
@@ -143,22 +131,21 @@ pub(super) fn levels(config: &gix::config::File, key: &str) -> Vec<Option<String
     LEVELS.iter().filter_map(at).collect()
 }
 
-/// The globs of `aye.private`; see [`globs::set`].
 fn private<T: AsRef<[u8]>>(globs: &[T]) -> Result<GlobSet> {
     let texts: Vec<_> = globs.iter().map(|glob| glob.as_ref().to_str_lossy()).collect();
     globs::set(&texts)
         .map_err(|wrong| invalid("aye.private", &wrong, "a glob such as secrets/** or *.key"))
 }
 
-/// The value of `key` where it may name a program to run: from anywhere but the repository's own
-/// configuration (`.git/config`, `config.worktree` and what they include), which an agent may be
-/// able to write. An empty one counts as none.
+/// The value of `key`, except from the repository's own configuration (`.git/config`,
+/// `config.worktree`, includes): an agent may have written it to have a program run. Empty means
+/// unset.
 pub fn trusted(config: &gix::config::File, key: &str) -> Option<String> {
     let value = config.string_filter(key, is_trusted)?.to_str_lossy().trim().to_owned();
     (!value.is_empty()).then_some(value)
 }
 
-/// The values of `aye.KEY` from where [`trusted`] reads, and those of the repository's own configuration.
+/// Trusted values, and those of the repository's own configuration.
 pub fn by_source(config: &gix::config::File, key: &str) -> (Vec<String>, Vec<String>) {
     let (mut own, mut added) = (Vec::new(), Vec::new());
     for section in config.sections_by_name("aye").into_iter().flatten() {
@@ -170,7 +157,7 @@ pub fn by_source(config: &gix::config::File, key: &str) -> (Vec<String>, Vec<Str
     (own, added)
 }
 
-/// Whether what was read from there may name a program: see [`trusted`].
+/// See `trusted`.
 pub(super) fn is_trusted(meta: &gix::config::file::Metadata) -> bool {
     !matches!(meta.source, Source::Local | Source::Worktree)
 }
@@ -180,10 +167,10 @@ fn invalid(key: &str, value: &str, wanted: &str) -> Error {
         .hint(format!("set it with `git config {key} …`"))
 }
 
-/// What to say where [`parse_duration`] reads nothing.
+/// Hint for an invalid duration.
 pub const DURATION: &str = "give a number and one of s, m, h, d, w, such as 7d; at most ten years";
 
-/// A time span: a whole number and one of `s`, `m`, `h`, `d`, `w`; from one second to ten years.
+/// From one second to ten years.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let (number, unit) = text.split_at(text.len() - text.chars().last()?.len_utf8());

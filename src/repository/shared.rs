@@ -1,9 +1,8 @@
-//! `core.sharedRepository`: who besides the owner may read and write what we put into the git
-//! directory (git-config(1), <https://git-scm.com/docs/git-config>).
+//! `core.sharedRepository`: access of group and others to the git directory (git-config(1),
+//! <https://git-scm.com/docs/git-config>).
 //!
-//! Git changes the permissions of each file it has made. Here the process lowers its umask once
-//! instead, which covers everything at the moment it is made, and hands the umask it had to the
-//! writer of work tree files, which are the user's own as ever.
+//! Git changes permissions per file. aye lowers its umask once, and passes the original one to the
+//! writer of work tree files, which stay the user's own.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -14,20 +13,17 @@ use super::Repository;
 use crate::beneath::Access;
 
 impl Repository {
-    /// Lets group and others at what this process makes in the git directory, if the repository
-    /// is shared with them. Programs started from here inherit that, as from a login with the
-    /// umask that shared repositories are usually worked in with.
+    /// Lowers the umask for a shared repository; child programs inherit it.
     pub fn share(&self) {
         let Some(bits) = self.config("core.sharedRepository").as_deref().and_then(parse) else {
             return;
         };
         let present = umask(Mode::empty());
         umask(present & !Mode::from_raw_mode(bits as _));
-        // 16 bits on macOS.
         #[allow(clippy::useless_conversion)]
         crate::beneath::keep_umask(present.as_raw_mode().into());
-        // The database library asks for narrower permissions than the umask would allow. Only
-        // the owner can widen them; for others the cache is not worth an error.
+        // SQLite creates the cache with narrower permissions. Only the owner can widen them; a
+        // failure is ignored.
         if let Ok(Some(private)) = self.private()
             && let Ok(cache) = private.file("cache.sqlite".into(), Access::Read)
         {
@@ -37,8 +33,7 @@ impl Repository {
     }
 }
 
-/// The permission bits that group and others shall get, directories included; `None` where the umask
-/// alone decides.
+/// Permission bits for group and others; `None` if the umask alone decides.
 fn parse(value: &str) -> Option<u32> {
     let bits = match value.trim().to_ascii_lowercase().as_str() {
         "group" | "true" | "1" | "yes" | "on" => 0o060,
@@ -46,7 +41,7 @@ fn parse(value: &str) -> Option<u32> {
         "umask" | "false" | "0" | "no" | "off" | "" => return None,
         octal => u32::from_str_radix(octal, 8).ok()? & 0o066,
     };
-    // Whoever may read a directory may enter it.
+    // Read permission on a directory implies entering it.
     Some(bits | (bits & 0o044) >> 2).filter(|bits| *bits != 0)
 }
 

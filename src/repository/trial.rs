@@ -1,11 +1,10 @@
-//! A throw-away linked work tree, to run something on a proposal.
+//! A temporary linked work tree for running a command on a proposal.
 //!
-//! It lies in `<git-common-dir>/aye/try/<name>/`, beside a lock file that its maker holds open.
-//! It goes when the [`Trial`] is dropped; what a killed process left, recognised by a lock file
-//! that nobody holds, goes with the next command ([`sweep`]).
+//! It lies in `<git-common-dir>/aye/try/<name>/`, next to a lock file that its process holds.
+//! Dropping the `Trial` removes it; after a kill the next command does (`sweep`).
 //!
-//! Removing is the dangerous part, and what ran in there may have put anything in its place: no
-//! symlink is followed, and only directories of our names are removed.
+//! A command may have put anything in its place. Removal follows no symlink and touches only our
+//! names.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -18,23 +17,20 @@ use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::private::Directory;
 
-/// A linked work tree that is gone when this is dropped.
 #[derive(Debug)]
 pub struct Trial {
     common_dir: PathBuf,
     home: Directory,
     name: BString,
     directory: PathBuf,
-    // Held, not read.
     _held: File,
 }
 
 impl Trial {
-    /// Checks `commit` out (detached, without running hooks) into a new work tree of the
-    /// repository at `common_dir`.
+    /// Checks out `commit` (detached, without hooks) into a new linked work tree.
     ///
     /// # Errors
-    /// `private_dir_unsafe`, `git_failed`, `git_not_found`, or those of the file system.
+    /// `private_dir_unsafe`, `git_failed`, `git_not_found`.
     pub fn new(common_dir: &Path, commit: &str) -> Result<Self> {
         let home = Directory::make(&common_dir.join("aye"))?.make_inside("try")?;
         let name = format!("{:012x}", crate::beneath::random() & 0xffff_ffff_ffff);
@@ -54,10 +50,7 @@ impl Trial {
         Ok(trial)
     }
 
-    /// Checks out those of `paths` that a sparse checkout leaves out of the work tree and its commit has.
-    ///
-    /// # Errors
-    /// `git_failed`.
+    /// Checks out the `paths` that the commit has but a sparse checkout excludes.
     pub fn bring<'p>(&self, paths: impl Iterator<Item = &'p RepoPath>) -> Result<()> {
         let git =
             || Git::new(&self.directory).fresh().without_hooks().env("GIT_LITERAL_PATHSPECS", "1");
@@ -72,7 +65,6 @@ impl Trial {
         Ok(())
     }
 
-    /// The top of the work tree.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
@@ -89,16 +81,15 @@ fn lock_name(name: &BStr) -> BString {
     format!("{name}.lock").into()
 }
 
-/// Removes every trial of the repository at `common_dir` whose maker is gone. What cannot be
-/// removed stays for the next time; where a symlink is in the place of a directory of ours, all
-/// stays.
+/// Removes the trials of dead processes. Failures remain for the next time; a symlink in place of
+/// our directory stops it.
 pub fn sweep(common_dir: &Path) {
     let Ok(Some(private)) = Directory::open(&common_dir.join("aye")) else { return };
     let Ok(Some(home)) = private.inside("try") else { return };
     for found in home.dir().names().unwrap_or_default() {
         let Some(name) = found.strip_suffix(b".lock").map(ByteSlice::as_bstr) else {
-            // The lock is made before the directory and goes after it: a directory without one was made
-            // again, or kept, by something that outlived its trial.
+            // The lock outlives the directory. Without it, a leftover process has recreated or kept
+            // the directory.
             let lock = lock_name(found.as_bstr());
             if is_named_by_us(found.as_bstr()) && !is_there(&home, lock.as_bstr()) {
                 remove(common_dir, &home, found.as_bstr());
@@ -118,7 +109,6 @@ pub fn sweep(common_dir: &Path) {
     }
 }
 
-/// The directories of trials whose makers are gone, as [`sweep`] would remove them.
 pub(crate) fn stale(common_dir: &Path) -> Vec<PathBuf> {
     let home = Directory::open(&common_dir.join("aye")).ok().flatten();
     let Some(home) = home.and_then(|private| private.inside("try").ok().flatten()) else {
@@ -140,13 +130,12 @@ fn is_there(home: &Directory, name: &BStr) -> bool {
     home.dir().stat(name).is_ok()
 }
 
-/// True for a name as [`Trial::new`] gives them: what else may lie there is not ours to remove.
+/// Other names are not ours to remove.
 fn is_named_by_us(name: &BStr) -> bool {
     name.len() == 12 && name.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// Removes a work tree and git's record of it, whatever a command has left in there. Of a symlink
-/// that has taken its place the name goes, and of a file nothing.
+/// Removes a work tree and git's record of it. A symlink in its place is unlinked, a file stays.
 fn remove(common_dir: &Path, home: &Directory, name: &BStr) {
     match home.dir().stat(name).map(|stamp| stamp.kind) {
         Ok(FileKind::Directory) => clear::remove_all(home.dir(), name),
@@ -157,7 +146,7 @@ fn remove(common_dir: &Path, home: &Directory, name: &BStr) {
     if is_there(home, name) {
         return;
     }
-    // Git forgets a work tree whose directory is gone, without touching any other.
+    // Git then forgets only this work tree.
     let _ = Git::new(common_dir)
         .fresh()
         .without_hooks()

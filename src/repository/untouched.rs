@@ -1,11 +1,11 @@
-//! Whether a file is as git has read or written it last, told without reading it.
+//! Detects unchanged files without reading them.
 
 use gix::index::entry::{Stat, stat};
 use gix::index::fs::Metadata;
 use gix::index::{Entry, State};
 
-/// Whether `facts` are those of the file of `entry` when `index` was written, and it cannot have been written
-/// since within what the clock tells apart ("racy"; <https://git-scm.com/docs/racy-git>).
+/// True if the stat data equals the index entry's, and the entry is not racy
+/// (<https://git-scm.com/docs/racy-git>).
 pub fn is_untouched(
     index: &State,
     entry: &Entry,

@@ -1,4 +1,4 @@
-//! The keys of `policy.toml`: typed, and read strictly. Pure.
+//! The keys of `policy.toml`, typed and strict.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,35 +7,35 @@ use crate::changeset::globs;
 use crate::proposal::event::BlobRef;
 use crate::spelling::keys::{self, Misread, UnknownKey};
 
-/// What `policy.toml` says, as far as it holds.
+/// The effective policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// `gate`: a patch that is to be applied at once becomes a proposal.
+    /// `gate`: a patch for immediate application becomes a proposal.
     pub gate: bool,
-    /// `repository`: 32 hexadecimal digits that name the repository in statements of decisions.
+    /// `repository`: 32 hex digits that name the repository in statements of decisions.
     pub repository: Option<String>,
-    /// `agents_may_mark`: which proposals an agent may mark as decided through the `changes` tool.
+    /// `agents_may_mark`: proposals that an agent may mark as decided through the `changes` tool.
     pub agents_may_mark: MayMark,
-    /// `ci_may_apply`: a build machine may apply proposals.
+    /// `ci_may_apply`: CI may apply proposals.
     pub ci_may_apply: bool,
-    /// `purge_persons`: how many persons have to ask for a purge, 1 or 2.
+    /// `purge_persons`: persons needed for a purge.
     pub purge_persons: Persons,
-    /// `[evidence]`: what a decision needs beside the word of whoever calls.
+    /// `[evidence]`: confirmation that a decision needs.
     pub evidence: Evidence,
-    /// `instruction_files`: globs of files that instruct agents, beside the built-in list.
+    /// `instruction_files`: globs of files that instruct agents, besides the built-in list.
     pub instruction_files: Vec<String>,
-    /// The file in HEAD; `None` where HEAD has none.
+    /// The file in HEAD, if any.
     pub blob: Option<BlobRef>,
 }
 
-/// Which proposals an agent may mark as applied or rejected; a mark writes no file.
+/// The proposals that an agent may mark as applied or rejected; a mark writes no file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MayMark {
     /// None.
     #[default]
     None,
-    /// Those that it proposed itself.
+    /// Proposals of the agent itself.
     Own,
 }
 
@@ -43,10 +43,10 @@ pub enum MayMark {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "i64")]
 pub enum Persons {
-    /// Whoever does it.
+    /// The person who does it.
     #[default]
     One,
-    /// Somebody else, too.
+    /// A second person, too.
     Two,
 }
 
@@ -62,13 +62,13 @@ impl TryFrom<i64> for Persons {
     }
 }
 
-/// What a decision needs, by what it is about.
+/// The confirmation that a decision needs, by its subject.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Evidence {
-    /// Of memory.
+    /// For memory.
     pub memory: Confirmation,
-    /// Of sensitive paths; see [`crate::changeset::sensitive`].
+    /// For sensitive paths; see `crate::changeset::sensitive`.
     pub sensitive: Confirmation,
 }
 
@@ -96,13 +96,12 @@ struct File {
     evidence: Evidence,
 }
 
-/// Why a text is not a policy, and what would be.
+/// Why a text is not a policy.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Invalid {
     pub(super) why: String,
-    /// What to do instead of correcting a value.
     pub(super) hint: Option<String>,
-    /// The key with a value that it may have.
+    /// The key with a valid value.
     pub(super) example: Option<String>,
 }
 
@@ -113,7 +112,7 @@ impl From<toml::de::Error> for Invalid {
 }
 
 impl Policy {
-    /// Reads a policy. An unknown key is an error: a misspelt one would leave the gate open.
+    /// An unknown key is an error: a misspelt one would leave the gate open.
     pub(super) fn parse(text: &str) -> Result<Self, Invalid> {
         let table: toml::Table = toml::from_str(text)?;
         let file: File = keys::decode(table.clone()).map_err(|misread| match misread {
@@ -144,7 +143,7 @@ impl Policy {
         })
     }
 
-    /// The strictest of both, under the name and blob of `self` where it has them.
+    /// The stricter value of each key; name and blob of `self` win.
     pub(super) fn tightened_by(mut self, other: Self) -> Self {
         for glob in other.instruction_files {
             if !self.instruction_files.contains(&glob) {
@@ -178,7 +177,7 @@ fn unknown(key: UnknownKey, table: &toml::Table) -> Invalid {
     Invalid { why: format!("unknown key '{}'", key.at), hint: Some(hint), example: None }
 }
 
-/// What each key may be, in words, and one such value; of those in tables after a full stop.
+/// Keys, their values in words, and an example.
 const VALUES: [(&str, &str, &str); 8] = [
     ("gate", "true or false", "true"),
     ("repository", "32 hexadecimal digits in lower case", "\"0123456789abcdef0123456789abcdef\""),
@@ -190,9 +189,8 @@ const VALUES: [(&str, &str, &str); 8] = [
     ("evidence.sensitive", "\"terminal\" or \"flag\"", "\"terminal\""),
 ];
 
-/// That the key at the place `at` of `table` has a value that it may not have.
 fn wrong_value(at: &str, table: &toml::Table, message: &str) -> Invalid {
-    // A position in a list is not part of the key's name.
+    // The key ends before a list index.
     let key = at.split('[').next().unwrap_or_default();
     let (outer, inner) = key.split_once('.').map_or((key, None), |(a, b)| (a, Some(b)));
     let value = table.get(outer).and_then(|value| match inner {
@@ -225,7 +223,7 @@ fn wrong_value(at: &str, table: &toml::Table, message: &str) -> Invalid {
     }
 }
 
-/// The file that `aye init` writes for a repository called `repository`.
+/// The file that `aye init` writes.
 pub fn template(repository: &str) -> String {
     format!(
         r#"# What this repository asks of everybody who works in it. The committed version holds; the one in
@@ -355,7 +353,6 @@ mod tests {
             let invalid = Policy::parse(text).unwrap_err();
             assert_eq!((invalid.why.as_str(), invalid.example.as_deref()), (why, Some(example)));
         }
-        // Each key has a line, and each line is a value of it.
         let nested = ["evidence.memory", "evidence.sensitive"].map(str::to_owned);
         let all = keys::of::<File>().into_iter().filter(|key| key != "evidence").chain(nested);
         let mut all: Vec<String> = all.collect();
@@ -393,7 +390,6 @@ mod tests {
         let policy = Policy::parse(&text).unwrap();
         let gated = Policy { gate: true, ..Policy::default() };
         assert_eq!(policy, Policy { repository: Some(ID.into()), ..gated });
-        // The commented defaults are the defaults.
         let keys = text.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
         let keys: Vec<&str> =
             keys.filter(|line| line.starts_with('[') || line.contains(" = ")).collect();

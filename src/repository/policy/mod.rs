@@ -1,8 +1,7 @@
-//! `.agent-memory/policy.toml`: what a repository's owners ask of everybody who works in it.
+//! `.agent-memory/policy.toml`: the owners' rules for a repository.
 //!
-//! The committed file holds, so that a change cannot loosen the gate that it has to pass; the one
-//! in the work tree can only tighten it. Before the first commit, or on an unborn branch, the
-//! files of work tree and index are all there is, and the strictest of them holds.
+//! The committed file holds, so that a change cannot loosen the gate that it must pass; the work
+//! tree's file can only tighten it. On an unborn branch the stricter of work tree and index holds.
 
 mod keys;
 
@@ -19,26 +18,24 @@ use crate::proposal::event::BlobRef;
 use crate::proposal::rules::Permits;
 use crate::worktree::Worktree;
 
-/// Where it is, from the repository's top.
+/// Relative to the top.
 pub const PATH: &str = ".agent-memory/policy.toml";
 
-/// What gates direct writes.
+/// The reason why direct writes are gated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// `aye.gate` in git configuration.
     Setting,
-    /// The policy.
     Policy,
-    /// The change is not a person's, and of project memory.
+    /// No person made the change, and it concerns project memory.
     Memory,
-    /// The change is not a person's, and of a file that instructs agents.
+    /// No person made the change, and it concerns a file that instructs agents.
     Instructions,
-    /// The change is an agent's, and hooks refuse edits of the checkout.
+    /// An agent made the change, and hooks refuse edits of the checkout.
     Hooks,
 }
 
 impl Gate {
-    /// Its name, for messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Setting => "aye.gate",
@@ -51,23 +48,22 @@ impl Gate {
 }
 
 impl Repository {
-    /// What gates direct writes here, the strictest of configuration, HEAD, index and work tree; `None` if
-    /// nothing does.
+    /// The gate for direct writes: the strictest of configuration, HEAD, index and work tree.
     ///
     /// # Errors
-    /// `invalid_config`; `invalid_policy` where a policy cannot be read: then nothing passes.
+    /// `invalid_config`; `invalid_policy` for an unreadable policy: then nothing passes.
     pub fn gate(&self) -> Result<Option<Gate>> {
         if self.settings()?.gate || self.gate_in_unread_include()? {
             return Ok(Some(Gate::Setting));
         }
-        // What is staged is what the next commit has: a file of the work tree takes none of it back.
+        // The next commit has the staged policy, so the work tree's cannot override it.
         let mut is_shut = self.policy()?.gate;
         is_shut |= self.policy_in_index()?.is_some_and(|policy| policy.gate);
         Ok(is_shut.then_some(Gate::Policy))
     }
 
-    /// Git follows `[Include]` and `[includeif]` as well, gix only the spelling of git's manual.
-    /// Where there is another, git itself is asked for the setting.
+    /// Git also follows `[Include]` and `[includeif]`, gix only the manual's spelling. For another
+    /// spelling git is asked.
     fn gate_in_unread_include(&self) -> Result<bool> {
         let config = self.repo.config_snapshot();
         let unread = config.plumbing().sections().any(|section| {
@@ -92,19 +88,15 @@ impl Repository {
         }
     }
 
-    /// The policy in force: the strictest of HEAD and the work tree; on an unborn branch, of the
-    /// work tree and the index. Without any, the defaults.
+    /// The policy in force: the strictest of HEAD and the work tree; on an unborn branch, of index
+    /// and work tree.
     ///
     /// # Errors
-    /// `invalid_policy` where one of them cannot be read or has an unknown key.
+    /// `invalid_policy` if one is unreadable or has an unknown key.
     pub fn policy(&self) -> Result<Policy> {
         Ok(self.policy_and_head()?.0)
     }
 
-    /// As [`Repository::policy`], with the HEAD that it was read at.
-    ///
-    /// # Errors
-    /// As [`Repository::policy`].
     pub(crate) fn policy_and_head(&self) -> Result<(Policy, Checkout)> {
         let head = self.checkout().map_err(|error| invalid("HEAD", &error))?;
         if let Some(policy) = self.pin.policy() {
@@ -113,7 +105,7 @@ impl Repository {
         let agreed = if head.is_unborn {
             self.policy_in_index()?
         } else {
-            // No policy in HEAD asks for the defaults; the work tree loosens nothing of them.
+            // HEAD without a policy means the defaults; the work tree cannot loosen them.
             Some(self.policy_in_head(head.commit)?.unwrap_or_default())
         };
         let policy = match (agreed, self.policy_in_work_tree()?) {
@@ -124,10 +116,6 @@ impl Repository {
         Ok((policy, head))
     }
 
-    /// What the policy permits beyond the table of rules.
-    ///
-    /// # Errors
-    /// `invalid_policy`.
     pub fn permits(&self) -> Result<Permits> {
         let policy = self.policy()?;
         Ok(Permits {
@@ -169,11 +157,11 @@ impl Repository {
     fn policy_in_work_tree(&self) -> Result<Option<Policy>> {
         const PLACE: &str = "the work tree";
         let Some(top) = self.work_dir() else { return Ok(None) };
-        // No conversion of git's makes it say something else.
+        // Raw bytes: git's conversions must not change the policy.
         let tree = Worktree::open(&top)?.with_size_limit(self.settings()?.max_file_size);
         let found = tree.file(&RepoPath::new(PATH)?);
         let file = match found {
-            // aye follows no symlink: the same as no file, which an agent could leave behind too.
+            // A symlink counts as no file; an agent could also delete the file.
             Err(error) if error.is(&crate::beneath::codes::SYMLINK) => None,
             found => found.map_err(|error| invalid(PLACE, &error.message()))?,
         };
@@ -190,7 +178,6 @@ impl Repository {
     }
 }
 
-/// True if `bytes` are a policy that can be read.
 pub fn is_valid(bytes: &[u8]) -> bool {
     read("", bytes).is_ok()
 }
