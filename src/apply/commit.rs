@@ -1,4 +1,4 @@
-//! The commit, through git itself: its filters, hooks and signing run.
+//! Commits through git, with its filters, hooks and signing.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
@@ -19,25 +19,23 @@ use crate::store::tree_changes;
 use crate::text;
 use crate::worktree::journal::Journal;
 
-/// A commit that was made for a proposal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Committed {
-    /// Its id, hex.
+    /// Hex.
     pub id: String,
-    /// What git failed at once it was made, in words.
+    /// Git's failure after the commit was made.
     pub warning: Option<String>,
-    /// What a hook put into it beside the files that were to be committed.
+    /// Other files that a hook put into the commit.
     pub beside: Vec<Beside>,
 }
 
-/// A file that a commit changes and nobody asked for.
+/// A file in the commit that was not requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beside {
-    /// Where.
     pub path: bstr::BString,
-    /// What its parent has.
+    /// The parent's entry.
     pub before: Option<Entry>,
-    /// What it has.
+    /// The commit's entry.
     pub after: Option<Entry>,
 }
 
@@ -47,13 +45,12 @@ impl Committed {
     }
 }
 
-/// Commits `paths` and nothing else, those of `modes` with the mode they were written with. Where
-/// HEAD has them already it is the commit that was made for the proposal, if there is one. Git and
-/// its hooks inherit the lock of `journal`, so that nobody settles the files while they run.
+/// Commits exactly `paths`; `modes` names files with new modes. If HEAD has them already, returns
+/// the proposal's earlier commit, if any. Git and its hooks inherit the lock of `journal`, so that
+/// no process settles the files meanwhile.
 ///
 /// # Errors
-/// `git_failed`, with what git or a hook said; `index_locked`. The index is as it was, unless the error
-/// says otherwise.
+/// `git_failed`, `index_locked`. The index is as before, unless the error says otherwise.
 pub fn commit(
     repository: &Repository,
     journal: &Journal,
@@ -62,8 +59,8 @@ pub fn commit(
     paths: &[RepoPath],
     modes: &[(RepoPath, Mode)],
 ) -> Result<Option<Committed>> {
-    // Standard input has the message, so the paths come in a file. A file that a directory has taken
-    // the place of goes with the first file in that; git takes the name for a submodule's.
+    // Standard input carries the message, so paths come in a file. A file replaced by a directory
+    // goes with the first file inside: git would read its name as a submodule.
     let root = repository.work_dir().unwrap_or_default();
     let is_directory = |path: &RepoPath| {
         root.join(path.to_path()).symlink_metadata().is_ok_and(|found| found.is_dir())
@@ -81,7 +78,7 @@ pub fn commit(
             .args(["commit", "--quiet", "--only", "--file=-", "--cleanup=whitespace"])
             .arg(&from_file)
             .arg("--pathspec-file-nul")
-            // Our own hooks would stop it for the very proposal it is about.
+            // aye's hooks would refuse the commit because the proposal is pending.
             .env(crate::git::COMMITTING, proposal.id.as_str());
         git.stdin_file(whole(repository, message)?).run()
     };
@@ -94,7 +91,7 @@ pub fn commit(
         }
         Err(error) => Err(error),
     };
-    // Somebody's `git commit -a` may have been sooner. What HEAD has is not taken back from under it.
+    // A concurrent `git commit -a` may have won. HEAD's content must not be restored away.
     if made.is_err() && head(repository)? != before && is_as_in_head(repository, paths)? {
         return Ok(made_before(repository, proposal));
     }
@@ -104,20 +101,19 @@ pub fn commit(
     })
 }
 
-/// The commit that holds `proposal` already, if it names it.
 fn made_before(repository: &Repository, proposal: &Proposal) -> Option<Committed> {
     let found = history::commit_of(repository, &proposal.id, proposal.created_at.timestamp());
     found.map(|id| Committed::of(id.to_string(), None))
 }
 
-/// `error`, and that the index still has what should have been committed.
+/// Adds that the index still has the uncommitted files.
 fn left_staged(error: Error, second: &Error) -> Error {
     let hint =
         "its files are staged still: `git restore --staged FILE` takes each out of the index";
     error.hint(hint).with("index_not_restored", second.message().to_owned())
 }
 
-/// What the commit `id` on top of `onto` changes beside `paths`; nothing if it is not on top of that.
+/// Other changes of commit `id`; empty unless `onto` is its parent.
 fn beside(
     repository: &Repository,
     onto: Option<gix::ObjectId>,
@@ -146,8 +142,8 @@ fn beside(
     Ok(found.collect())
 }
 
-/// Takes what a hook has committed beside into the index, where that has what was there before: of
-/// a commit of some files alone, git forgets what its hooks staged.
+/// Updates unchanged index entries to what a hook committed besides: for a partial commit git drops
+/// what its hooks stage.
 ///
 /// # Errors
 /// `git_failed`, `index_locked`.
@@ -159,7 +155,6 @@ pub fn follow_beside(repository: &Repository, beside: &[Beside]) -> Result<()> {
     unstage(repository, &paths.collect::<Vec<_>>())
 }
 
-/// Runs `commit` for `paths` while HEAD is at `before`, and looks what came of it.
 fn make(
     repository: &Repository,
     proposal: &Proposal,
@@ -171,7 +166,7 @@ fn make(
     let refused = commit();
     repository.look_again();
     let Ok(now) = head(repository) else {
-        // The commit may stand, so nothing is put back unless git itself shows otherwise.
+        // The commit may exist, so files are restored only if git shows that HEAD did not move.
         let said = git(repository)?.args(["rev-parse", "--verify", "HEAD"]).text();
         let warning = refused.map(|error| error.message().to_owned());
         let unmoved = said.as_ref().ok() == before.map(|id| id.to_string()).as_ref();
@@ -182,13 +177,13 @@ fn make(
     };
     let moved = now.filter(|head| Some(*head) != before);
     match (moved, refused) {
-        // Git may fail once the commit stands: at the index, for want of room.
+        // Git may fail after the commit: at the index, or on a full disk.
         (Some(head), refused) if refused.is_none() || is_of(head) => {
-            // A hook may have committed something else on top.
+            // A hook may have added a commit on top.
             let below = || history::commit_of(repository, &proposal.id, 0);
             let id = if is_of(head) { None } else { below() }.unwrap_or(head);
             let warning = refused.map(|error| error.message().to_owned());
-            // Where it cannot be told, the checks of the range still see it.
+            // On failure the range check still reports such files.
             let beside = beside(repository, before, id, paths).unwrap_or_default();
             Ok(Committed { id: id.to_string(), warning, beside })
         }
@@ -200,7 +195,6 @@ fn make(
     }
 }
 
-/// `text` as a file without a name, to be read from its beginning.
 fn whole(repository: &Repository, text: &str) -> Result<std::fs::File> {
     let write = || -> std::io::Result<std::fs::File> {
         let mut file = tempfile::tempfile_in(repository.private_dir())?;
@@ -211,12 +205,10 @@ fn whole(repository: &Repository, text: &str) -> Result<std::fs::File> {
     write().map_err(|error| Error::io("write the commit message for git", &error))
 }
 
-/// True if the index has nothing for `paths` that HEAD does not have.
 fn is_in_head(repository: &Repository, paths: &[RepoPath]) -> Result<bool> {
     is_same(repository, &["diff-index", "--cached", "--quiet", "HEAD", "--"], paths)
 }
 
-/// True if the work tree has nothing for `paths` that HEAD does not have.
 fn is_as_in_head(repository: &Repository, paths: &[RepoPath]) -> Result<bool> {
     is_same(repository, &["diff", "--quiet", "--no-ext-diff", "HEAD", "--"], paths)
 }
@@ -235,7 +227,7 @@ fn is_same(repository: &Repository, comparison: &[&str], paths: &[RepoPath]) -> 
     Ok(true)
 }
 
-/// The commit message: what it is for, then who proposed and who reviewed.
+/// The description, then trailers for proposer and reviewers.
 ///
 /// # Errors
 /// `invalid_config`.
@@ -247,7 +239,7 @@ pub fn message(
 ) -> Result<String> {
     let described = trailers::described(proposal);
     let given = given.or(described.as_deref()).unwrap_or_default();
-    // Somebody else's proposal may have been made by another program, with any characters.
+    // Another program may have put any characters into the proposal.
     let given = text::lines(given.trim());
     let body = if given.is_empty() {
         let first = text::one_line(&file_path(proposal.current()));

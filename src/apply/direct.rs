@@ -1,5 +1,4 @@
-//! Writing a changeset without a proposal: `aye patch`, and taking the work tree back to HEAD
-//! once its changes are proposed.
+//! Writes a changeset without a proposal: `aye patch`, and restoring HEAD after proposing changes.
 
 use crate::changeset::{Changeset, File, RepoPath};
 use crate::error::Result;
@@ -12,32 +11,27 @@ use crate::worktree::processors;
 use super::staging::Staging;
 use super::{lock, refuse, staging};
 
-/// From this many bytes before and after on, a thread is started to compute beside the writing.
+/// Bytes from which a thread for `compute` pays.
 const LARGE: usize = 1 << 20;
 
-/// A changeset that stands in the work tree.
 #[derive(Debug)]
 pub struct Written<'c, D> {
-    /// What was written.
     pub changeset: &'c Changeset,
-    /// What was computed of it meanwhile.
     pub computed: D,
-    /// Why it could not be staged as asked, in words.
+    /// Why staging failed.
     pub warning: Option<String>,
 }
 
-/// Lets `make` compile a changeset on the work tree while nobody else of aye writes it, then
-/// writes all of it or none. With `index`, the changed files are staged too.
+/// Calls `make` for a changeset under aye's lock, then writes all of it or none. `index` also
+/// stages the files.
 ///
-/// `make` returning an empty changeset writes nothing. `answer` gets the value of `make` once the
-/// files stand, with what was written, if anything; what it returns is returned. Old files may be
-/// cleaned up while it runs. The event is recorded there: where the process ends between files and
-/// event, the caller was told nothing yet. `compute` gets the changeset before; of a large one, it
-/// runs while the files are written.
+/// `compute` gets the changeset first; a large one is written meanwhile. `answer` gets the written
+/// changeset, if any, and records the event: if the process dies before, the caller was told
+/// nothing. Old files may still be removed then.
 ///
 /// # Errors
-/// `make`'s own; `index_locked`, `uncommitted_changes`; and those of [`crate::worktree::journal::Journal::apply`]. All
-/// files are then as they were.
+/// `index_locked`, `uncommitted_changes`, errors of `make` and `Journal::apply`. All files are then
+/// as before.
 pub(crate) fn write<T, D: Send, R>(
     store: &Store,
     index: bool,
@@ -74,7 +68,7 @@ pub(crate) fn write<T, D: Send, R>(
     };
     let compute = || compute(&changeset);
     processors::beside(size(&changeset) >= LARGE, &compute, |computed| {
-        // What records it afterwards wants the cache open.
+        // The later recording needs the cache open.
         let mut meanwhile = || drop(store.view());
         journal.apply_while(&reader, &steps, None, &mut meanwhile, start, |staging| {
             let paths =
@@ -90,14 +84,11 @@ pub(crate) fn write<T, D: Send, R>(
     })
 }
 
-/// Bytes before and after.
 fn size(changeset: &Changeset) -> usize {
     let sides = changeset.changes().iter().flat_map(|change| [&change.before, &change.after]);
     sides.flatten().map(|file| file.bytes.len()).sum()
 }
 
-/// Refuses to stage `changeset` where the index has something else of a file than the work tree.
-///
 /// # Errors
 /// `uncommitted_changes`, `index_locked`.
 pub fn refuse_unstaged(repository: &Repository, changeset: &Changeset) -> Result<()> {

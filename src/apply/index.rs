@@ -1,4 +1,4 @@
-//! The index and HEAD of this work tree, read and written through git or as git would.
+//! Index and HEAD of this work tree.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -13,18 +13,18 @@ use crate::proposal::Entry;
 use crate::repository::{Repository, damaged};
 use crate::store::entry_of as hashed;
 
-/// Git in this very repository, where a path is a path.
+/// Git on this repository, with literal pathspecs.
 pub(super) fn git(repository: &Repository) -> Result<Git> {
     Ok(literally(repository.git()?))
 }
 
 fn literally(git: Git) -> Git {
     let others = ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"];
-    // Git takes none of them beside it.
+    // Git refuses the others in combination.
     others.into_iter().fold(git.env("GIT_LITERAL_PATHSPECS", "1"), |git, name| git.env(name, "0"))
 }
 
-/// HEAD's commit; `None` before the first one.
+/// `None` on an unborn branch.
 pub(super) fn head(repository: &Repository) -> Result<Option<gix::ObjectId>> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::new(&crate::git::codes::GIT_FAILED, format!("HEAD cannot be read: {error}"))
@@ -38,7 +38,7 @@ pub(super) fn head(repository: &Repository) -> Result<Option<gix::ObjectId>> {
     Ok(id.map(gix::Id::detach))
 }
 
-/// Most bytes of paths given to git as arguments at once.
+/// Bytes of path arguments per git call.
 pub(super) const ARGUMENTS: usize = 100_000;
 
 pub(super) fn chunks(paths: &[RepoPath]) -> Vec<&[RepoPath]> {
@@ -64,13 +64,13 @@ pub(super) fn list(paths: &[RepoPath]) -> Vec<u8> {
     list
 }
 
-/// How long to wait for whoever holds the index for a moment, as `git add` of an editor does.
+/// Longest wait for the index, as for an editor's `git add`.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Runs git until it gets the index, which it does not wait for itself.
+/// Retries until git gets the index lock, for which it does not wait.
 ///
 /// # Errors
-/// `index_locked` where somebody else keeps it; those of `run`.
+/// `index_locked`.
 pub(super) fn with_index<T>(
     repository: &Repository,
     mut run: impl FnMut() -> Result<T>,
@@ -89,19 +89,18 @@ pub(super) fn with_index<T>(
     }
 }
 
-/// Where git locks the index of this work tree.
 pub(super) fn lock_of_index(repository: &Repository) -> PathBuf {
     let mut lock = repository.repo().index_path().into_os_string();
     lock.push(".lock");
     lock.into()
 }
 
-/// Refuses early what `git add` would refuse late.
+/// Refuses before any write if the index is locked.
 ///
 /// # Errors
 /// `index_locked`.
 pub fn refuse_locked_index(repository: &Repository) -> Result<()> {
-    // While `git commit -a` runs its hooks, `index.lock` is the index they get.
+    // During the hooks of `git commit -a` they get `index.lock` as index.
     let lock = lock_of_index(repository);
     match lock.symlink_metadata() {
         Ok(_) => Err(crate::worktree::index::locked(&lock)),
@@ -109,15 +108,14 @@ pub fn refuse_locked_index(repository: &Repository) -> Result<()> {
     }
 }
 
-/// True if `index` has the very same at `path`, and nothing unmerged.
+/// True if `index` has exactly `file` at `path`, without conflicts.
 pub(super) fn has(index: &gix::index::State, path: &RepoPath, file: Option<&File>) -> bool {
     let Some(file) = file else { return index.entry_range(path.as_bstr()).is_none() };
     let staged = entry_of(index, path);
     staged.is_some_and(|staged| hashed(index.object_hash(), file).is_ok_and(|it| it == staged))
 }
 
-/// Takes `paths` in the index back to HEAD (out of it, where HEAD does not have them or is
-/// unborn).
+/// Resets `paths` in the index to HEAD, which may lack them.
 ///
 /// # Errors
 /// `git_failed`, `index_locked`.
@@ -126,7 +124,7 @@ pub fn unstage(repository: &Repository, paths: &[RepoPath]) -> Result<()> {
     for some in chunks(paths) {
         with_index(repository, || {
             let git = match born {
-                // It looks at all files that have changed, not only at these.
+                // `git reset` compares all changed files, so filters could run.
                 true => literally(repository.git_without_filters()?)
                     .args(["reset", "--quiet", "HEAD", "--"]),
                 false => {
@@ -139,10 +137,8 @@ pub fn unstage(repository: &Repository, paths: &[RepoPath]) -> Result<()> {
     Ok(())
 }
 
-/// The files of the commit `id` (hex).
-///
 /// # Errors
-/// `git_failed` if the commit cannot be read.
+/// `git_failed` for an unreadable commit.
 pub(super) fn tree_of<'s>(repository: &'s Repository, id: &str) -> Result<gix::Tree<'s>> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::new(&GIT_FAILED, format!("commit {id} cannot be read: {error}"))
@@ -153,10 +149,8 @@ pub(super) fn tree_of<'s>(repository: &'s Repository, id: &str) -> Result<gix::T
     commit.tree().map_err(|error| failed(&error))
 }
 
-/// What the commit `id` (hex) has at `path`.
-///
 /// # Errors
-/// `git_failed` if the commit cannot be read.
+/// `git_failed` for an unreadable commit.
 pub fn entry_in(repository: &Repository, id: &str, path: &RepoPath) -> Result<Option<Entry>> {
     let found = tree_of(repository, id)?.lookup_entry(path.components().map(|name| name.to_vec()));
     let found = found.map_err(|error| damaged(format_args!("a tree of commit {id}"), &error))?;
@@ -165,22 +159,18 @@ pub fn entry_in(repository: &Repository, id: &str, path: &RepoPath) -> Result<Op
     }))
 }
 
-/// What is staged at `path`, with nothing unmerged, other than by `git add --intent-to-add`.
+/// The entry at `path`; `None` for a conflict or `git add --intent-to-add`.
 pub fn staged_entry(repository: &Repository, path: &RepoPath) -> Option<Entry> {
     entry_of(&*repository.repo().index_or_empty().ok()?, path)
 }
 
-/// As [`staged_entry`], in `index`.
 pub(super) fn entry_of(index: &gix::index::State, path: &RepoPath) -> Option<Entry> {
     let entry = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted)?;
     let is_added = !entry.flags.contains(Flags::INTENT_TO_ADD);
     is_added.then(|| Entry::new(entry.id.to_string(), &format!("{:06o}", entry.mode.bits())))
 }
 
-/// What git lists of `paths` with `arguments`, all of it in one.
-///
-/// # Errors
-/// `git_failed`.
+/// Git's output for all `paths`, in several calls if needed.
 pub(super) fn listed(
     repository: &Repository,
     arguments: &[&str],
@@ -194,7 +184,7 @@ pub(super) fn listed(
     Ok(found)
 }
 
-/// Puts `entries` into the index; a path without one is removed from it. Work tree files stay.
+/// Sets index entries; `None` removes one. The work tree is not changed.
 ///
 /// # Errors
 /// `git_failed`, `index_locked`.
@@ -217,12 +207,8 @@ pub fn restage(repository: &Repository, entries: &[(&RepoPath, Option<Entry>)]) 
     .map(drop)
 }
 
-/// Notes the present sizes of `paths` in the index, which has what is stored of them. A file that
-/// lies there with other line endings than before is as long as git remembers only by chance, and
-/// git takes any other length for a change without a look at what is in it.
-///
-/// # Errors
-/// `git_failed`.
+/// Updates sizes in the index for `paths`, whose blobs it has. Git treats a new length, as by other
+/// line endings, as a change without reading the file.
 pub fn note_sizes(repository: &Repository, paths: &[RepoPath]) -> Result<()> {
     let changed = ["diff-files", "--name-only", "--no-ext-diff", "--diff-filter=M", "-z", "--"];
     let found = listed(repository, &changed, paths)?;

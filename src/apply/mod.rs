@@ -1,13 +1,12 @@
-//! Plans into files: journalled writes, index and commit, recovery. Decides nothing and records
-//! nothing: the caller's `record` does, while the files can still be put back.
+//! Writes plans to files: journal, index, commit, recovery. The caller's `record` records the
+//! decision while files can still be restored.
 //!
-//! Order: journal → files → (git commit) → `record` → journal removed → (index). The store's lock
-//! is not held while git runs, so a commit hook may run aye itself.
+//! Order: journal → files → (git commit) → `record` → journal removed → (index). Git runs without
+//! the store's lock, so a commit hook may run aye.
 //!
-//! A commit cannot be taken back: somebody may have built on it. So room for the record is held
-//! while git runs, and where `record` fails all the same the files stay as committed, and the error
-//! says `committed_not_recorded`. The decision is then made again, on the committed content: a
-//! journal is no evidence of it (see [`crate::worktree::journal`]).
+//! A commit is final: other work may build on it. Disk room for the record is therefore reserved
+//! while git runs. If `record` still fails, the files stay as committed (`committed_not_recorded`).
+//! The person decides again, because a journal is not evidence (`crate::worktree::journal`).
 
 mod commit;
 mod direct;
@@ -43,7 +42,6 @@ use crate::store::Store;
 use crate::worktree::journal::{Journal, Step};
 use crate::worktree::{Reader, Worktree};
 
-/// Error codes of writing files.
 pub mod codes {
     crate::codes! {
         UNCOMMITTED_CHANGES = "uncommitted_changes", Conflict, "to stage or commit would take changes along that are not the proposal's";
@@ -55,35 +53,29 @@ pub mod codes {
     }
 }
 
-/// How long to wait for another process that writes files of this clone.
+/// Longest wait for another writer of this clone's files.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What is to be done with a plan.
 pub struct Wanted<'a> {
-    /// Files, index or commit.
     pub effect: Effect,
-    /// First part of the commit message; the proposal's description otherwise.
+    /// First part of the commit message; the proposal's description by default.
     pub message: Option<&'a str>,
-    /// What names the journal's event: kind, proposal and time.
+    /// Names the journal's event: kind, proposal and time.
     pub subject: String,
-    /// The files.
     pub plan: &'a Resolution,
-    /// Whom a commit names as reviewers.
+    /// Reviewers named in the commit.
     pub reviewers: &'a [Actor],
-    /// Which proposal the plan is of.
     pub proposal: &'a Proposal,
 }
 
-/// What was made besides files.
 #[derive(Debug, Default)]
 pub struct Made {
-    /// The commit's id.
     pub commit: Option<String>,
-    /// Why the files could not be staged, in words.
+    /// Why staging failed.
     pub warning: Option<String>,
 }
 
-/// The files of `plan` that are there with more than what `proposal` puts there.
+/// Existing files of `plan` with changes besides those of `proposal`.
 fn edited<'p>(plan: &'p Resolution, proposal: &Proposal) -> Vec<&'p RepoPath> {
     let changes = &proposal.current().changes;
     let makes = |path: &RepoPath| changes.iter().any(|it| it.path == *path && it.before.is_none());
@@ -95,13 +87,11 @@ fn edited<'p>(plan: &'p Resolution, proposal: &Proposal) -> Vec<&'p RepoPath> {
     plan.files.iter().filter(is_edited).map(|file| &file.path).collect()
 }
 
-/// Writes files, all or none, as `wanted`; `record` records the decision, and gets the commit where
-/// one was made. Where it fails everything is put back; but where the commit was made, all stays as
-/// it is committed.
+/// Writes all files or none. If `record` fails, all are restored, unless a commit was made.
 ///
 /// # Errors
-/// `committed_not_recorded`; `uncommitted_changes`, `index_locked`, those of `record`, of git and of
-/// [`Journal::apply`](crate::worktree::journal::Journal::apply).
+/// `committed_not_recorded`, `uncommitted_changes`, `index_locked`; errors of `record`, git and
+/// `Journal::apply`.
 pub(crate) fn write(
     repository: &Repository,
     journal: &Journal,
@@ -150,7 +140,7 @@ pub(crate) fn write(
             (Some(made), Err(error)) => unrecorded = Some(not_recorded(proposal, made, &error)),
             (_, recorded) => recorded?,
         }
-        // The decision stands; the old files are cleared away while git stages the new ones.
+        // The decision is final; old files are removed while git stages the new ones.
         if let Some(Ok(staging)) = &mut staging {
             staging.feed(&paths);
         }
@@ -161,7 +151,7 @@ pub(crate) fn write(
         warning = Some(format!("the files are written but not staged: {}", error.message()));
     }
     if let Some(done) = &made {
-        // A hook may have staged something else than the index was given.
+        // A hook may have staged something else.
         let refreshed = index::unstage(repository, &paths)
             .and_then(|()| commit::follow_beside(repository, &done.beside));
         warning = warning.or(refreshed.err().map(|error| error.message().to_owned()));
@@ -173,7 +163,6 @@ pub(crate) fn write(
     Ok(Made { commit: made.map(|commit| commit.id), warning })
 }
 
-/// The commit stands, and `error` kept its decision from being recorded.
 fn not_recorded(
     proposal: &Proposal,
     made: &Committed,
@@ -192,12 +181,12 @@ fn not_recorded(
         .hint(format!("the files stay as committed; {}", recover::not_recorded(id)))
 }
 
-/// Stages `paths`, which are written already, and with a message commits them and nothing else, for
-/// the applied `proposal`. `None` where nothing had to be committed.
+/// Stages the written `paths` of the applied `proposal`. With a message it commits exactly them;
+/// `None` if there was nothing to commit.
 ///
 /// # Errors
-/// `uncommitted_changes` where HEAD has something else of a file than the decision started from, or git
-/// ignores it; `index_locked`; `git_failed`, with what git or a hook said.
+/// `uncommitted_changes` if HEAD differs from the decision's base or git ignores a file;
+/// `index_locked`; `git_failed`.
 pub(crate) fn follow(
     store: &Store,
     reviewers: &[Actor],
@@ -218,23 +207,18 @@ pub(crate) fn follow(
     commit::commit(repository, &journal, proposal, &message, paths, &[])
 }
 
-/// The directory of the apply journal.
 pub fn journal_directory(repository: &Repository) -> PathBuf {
     repository.private_dir().join("journal")
 }
 
-/// Takes the journal's lock, with nothing left over from a process that is gone.
+/// Takes the journal's lock and recovers what a dead process left.
 ///
 /// # Errors
-/// `apply_busy`, and those of recovery.
+/// `apply_busy`, errors of recovery.
 pub(crate) fn lock(store: &Store) -> Result<Journal> {
     lock_within(store, PATIENCE)
 }
 
-/// As [`lock`], waiting at most `wait` for another process.
-///
-/// # Errors
-/// As [`lock`].
 pub(crate) fn lock_within(store: &Store, wait: Duration) -> Result<Journal> {
     let journal = Journal::open(&journal_directory(store.repository()), wait)?;
     store.repository().look_again();
@@ -244,10 +228,7 @@ pub(crate) fn lock_within(store: &Store, wait: Duration) -> Result<Journal> {
     Ok(journal.flushing(store.repository().settings()?.durable).locking(index))
 }
 
-/// What is to be written of `plan`, announced to `worktree`.
-///
-/// # Errors
-/// What the work tree refuses.
+/// The writes of `plan`, announced to `worktree`.
 pub(crate) fn steps<'plan>(
     worktree: &Worktree,
     plan: &'plan Resolution,

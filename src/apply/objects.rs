@@ -1,4 +1,4 @@
-//! What an apply writes, by object id: for the event, for recovery and for undo.
+//! Object ids of an apply's files.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use crate::proposal::event::{FileOutcome, Written};
 use crate::proposal::{ChangeRecord, Entry};
 use crate::store::Store;
 
-/// Mode and id of one file now and afterwards; `None` is no file.
+/// Entry before and after; `None` is a missing file.
 pub type Sides = [Option<Entry>; 2];
 
-/// The record of every file of `plan`; `known` has the ids of what the proposal holds, and `hashed`
-/// those of what was hashed for the manifest. Content that no proposal has brought (a merge's result,
-/// a file with changes of its own) becomes an object first, durably: recovery and undo need it.
+/// Records every file of `plan`. `known` has the proposal's ids, `hashed` those computed for the
+/// manifest. Other content (a merge result, an edited file) is stored durably first: recovery and
+/// undo need it.
 pub fn written(
     store: &Store,
     known: &[ChangeRecord],
@@ -52,7 +52,7 @@ pub fn written(
         };
         store.keep_as(unknown.iter().flat_map(sides).flatten())?;
     }
-    // Generated files are nobody's change; undo generates them again.
+    // Undo regenerates generated files.
     written.retain(|file| file.outcome != FileOutcome::Derived);
     Ok(written)
 }

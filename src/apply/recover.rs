@@ -1,4 +1,4 @@
-//! What an interrupted apply left, settled by the next command.
+//! Recovers interrupted applies.
 
 use chrono::{DateTime, Utc};
 
@@ -14,69 +14,57 @@ use crate::store::{LogEntry, Store};
 use crate::worktree::journal::{self, Action, Claim, Journal, Left, Named, Recovered};
 use crate::worktree::{Worktree, codes as worktree};
 
-/// First word of the journal's subject for an apply.
+/// First word of the subject of an apply's journal.
 pub const APPLY: &str = "apply";
-/// First word of the journal's subject for an apply that commits.
+/// For an apply with a commit.
 pub const COMMIT: &str = "apply-and-commit";
-/// First word of the journal's subject for an undo.
+/// For an undo.
 pub const UNDO: &str = "undo";
 
-/// How many changed files a message names.
+/// Changed files named in a message.
 const SHOWN: usize = 10;
 
-/// One settled transaction, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// What was done.
     pub message: String,
-    /// Files that were left alone, and why.
     pub left: Vec<String>,
 }
 
-/// What [`recover`] has come to.
 #[derive(Debug, Default)]
 pub struct Settled {
-    /// Transactions that were settled.
     pub done: Vec<Recovery>,
-    /// Journals that were not carried out, or not to their end, and stay: `journal_foreign`,
-    /// `journal_invalid`, `index_locked`.
+    /// Journals that stay: not carried out, or not completely (`index_locked`).
     pub refused: Vec<Error>,
 }
 
-/// Settles what a process that is gone left half written. Costs one look where there is nothing;
-/// does not wait where another process is at work.
-///
-/// # Errors
-/// `private_dir_unsafe`, and those of the store and the work tree.
+/// Settles what a dead process left. Returns at once while another process writes.
 pub fn recover(store: &Store) -> Result<Settled> {
     let settled = journal::recover(&journal_directory(store.repository()), &OfStore(store))?;
     let done = settled.done.into_iter().map(|recovered| words(store, recovered)).collect();
     Ok(Settled { done, refused: settled.refused })
 }
 
-/// Sets journals aside that are not carried out, so that applies can go on; says which.
+/// Renames refused journals, so that applies can continue.
 ///
 /// # Errors
-/// `apply_busy`, `private_dir_unsafe`, and those of the file system.
+/// `apply_busy`, `private_dir_unsafe`.
 pub fn set_refused_aside(store: &Store) -> Result<Vec<String>> {
     let journal = Journal::open(&journal_directory(store.repository()), super::PATIENCE)?;
     let moved = journal.set_aside_refused(&OfStore(store))?;
     Ok(moved.iter().map(|path| format!("journal set aside as {}", path.display())).collect())
 }
 
-/// As [`recover`], with the journal's lock held. A journal that cannot be read stops what writes
-/// files, for a newer aye may have left files half written; one that nobody here can have left does
-/// not.
+/// An unreadable journal stops every writer: a newer aye may have left files half written. A
+/// foreign one does not.
 ///
 /// # Errors
-/// `journal_invalid`, and as [`recover`].
+/// `journal_invalid`.
 pub fn with(store: &Store, journal: &Journal) -> Result<()> {
     let settled = journal.recover(&OfStore(store))?;
     let invalid = settled.refused.into_iter().find(|error| error.is(&worktree::JOURNAL_INVALID));
     invalid.map_or(Ok(()), Err)
 }
 
-/// What the repository says about journals.
 struct OfStore<'a>(&'a Store);
 
 impl journal::Judge for OfStore<'_> {
@@ -129,24 +117,21 @@ impl journal::Judge for OfStore<'_> {
     }
 }
 
-/// What names the event that stands for a transaction: `id` is a proposal's, or, of an undo, a direct patch's
-/// (`patch_…`). All events of one command bear its time, and one command at a time writes files, so kind, id
-/// and time are enough.
+/// The subject of a transaction's event. `id` is a proposal's, or for an undo a direct patch's
+/// (`patch_…`). One command writes at a time, so kind, id and time suffice.
 pub fn subject(kind: &str, id: &dyn std::fmt::Display, now: DateTime<Utc>) -> String {
     format!("{kind} {id} {}", timestamp(now))
 }
 
-/// A subject, taken apart.
 struct Subject<'a> {
     kind: &'a str,
-    /// The proposal's, or that of the direct patch's event.
     id: ProposalId,
     time: &'a str,
     seconds: i64,
 }
 
 impl<'a> Subject<'a> {
-    /// Reads what [`subject`] writes; `None` for anything else.
+    /// Inverse of `subject`.
     fn parse(text: &'a str) -> Option<Self> {
         let mut words = text.split(' ');
         let (kind, id, at) = (words.next()?, words.next()?, words.next()?);
@@ -179,9 +164,8 @@ fn recorded(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<O
     if subject.kind != COMMIT || !committed(store, claim, subject)? {
         return Ok(None);
     }
-    // A commit was made and the event was not: the files stay as committed. Whose decision it was,
-    // nothing here can tell: whoever can write the git directory can write such a journal, and such
-    // a commit. So nothing is recorded, and the person is asked again.
+    // The commit exists without an event, so the files stay. Nothing is recorded: a writer of the
+    // git directory can forge such a journal and commit. The person decides again.
     let other = elsewhere(store.repository(), claim.root)?;
     let store = other.as_ref().unwrap_or(store);
     Ok(Some(
@@ -189,7 +173,7 @@ fn recorded(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<O
     ))
 }
 
-/// The store as seen from the work tree `root`, which is one of its own, where that is another than the present one.
+/// The store seen from `root`, if that is another work tree.
 fn elsewhere(repository: &Repository, root: &Worktree) -> Result<Option<Store>> {
     match repository.work_dir() {
         Some(present) if root.is_at(&present) => Ok(None),
@@ -197,8 +181,8 @@ fn elsewhere(repository: &Repository, root: &Worktree) -> Result<Option<Store>> 
     }
 }
 
-/// True if git has made the commit: one of HEAD, or of its reflog, names the proposal; or HEAD has
-/// exactly the files that were written, for a hook may have changed the message.
+/// True if git made the commit: HEAD or its reflog names the proposal, or HEAD has exactly the
+/// written files, for a hook may have changed the message.
 fn committed(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<bool> {
     let other = elsewhere(store.repository(), claim.root)?;
     let store = other.as_ref().unwrap_or(store);
@@ -210,9 +194,8 @@ fn committed(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<
             .all(|(path, after)| is_content(store, store.repository().id_in_head(path), after)))
 }
 
-/// Takes what was staged for a commit that was not made out of the index again. The files were as
-/// HEAD had them, or `--commit` would have refused; what the index has otherwise by now is somebody
-/// else's.
+/// Unstages a commit that was not made. `--commit` required its files to equal HEAD; another index
+/// entry is not ours.
 fn unstage(store: &Store, claim: &Claim<'_>) -> Result<Vec<Left>> {
     let repository = store.repository();
     let other = elsewhere(repository, claim.root)?;
@@ -234,15 +217,14 @@ fn unstage(store: &Store, claim: &Claim<'_>) -> Result<Vec<Left>> {
         }
     }
     if !ours.is_empty() {
-        // Git that was killed leaves its lock for long: no command waits for it.
+        // A killed git's lock stays, so waiting is pointless.
         super::index::refuse_locked_index(repository)?;
         super::index::unstage(repository, &ours)?;
     }
     Ok(left)
 }
 
-/// True if the blob `id` of the repository is the content that a journal names, whose ids are SHA-1
-/// everywhere.
+/// Compares content with a SHA-1 id of the journal; the repository may use another hash.
 fn is_content(store: &Store, id: Option<String>, named: Option<&str>) -> bool {
     let (Some(id), Some(named)) = (&id, named) else { return id.is_none() && named.is_none() };
     let sha1 = |bytes: Vec<u8>| {
@@ -255,12 +237,11 @@ fn is_content(store: &Store, id: Option<String>, named: Option<&str>) -> bool {
             && store.blob(id).ok().and_then(sha1).is_some_and(|id| id == named))
 }
 
-/// What to do about a commit of the proposal `id` whose decision is not recorded.
+/// Hint for a commit without a recorded decision.
 pub fn not_recorded(id: &ProposalId) -> String {
     format!("decide on what was committed: aye apply {id} --commit")
 }
 
-/// The proposal of an apply whose commit stands and whose event does not.
 fn unrecorded(store: &Store, recovered: &Recovered) -> Option<ProposalId> {
     let subject = Subject::parse(recovered.subject.as_deref()?)?;
     let made = subject.kind == COMMIT && recovered.action == Action::Finished;

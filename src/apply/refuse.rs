@@ -1,4 +1,4 @@
-//! What keeps files from being staged or committed: changes of their own, ignored paths, a locked index.
+//! Refusals to stage or commit: other changes, ignored paths, a locked index.
 
 use std::fmt::Display;
 
@@ -15,10 +15,10 @@ use crate::proposal::event::FileOutcome;
 use crate::repository::Repository;
 use crate::store::Store;
 
-/// Refuses to commit where one of `paths` has changes of its own that the commit would sweep in.
-/// Those of `edited` are more than what the commit is to be of, also where git does not know them yet.
+/// Refuses paths with other changes, which the commit would include; `edited` have them, also if
+/// new to git.
 ///
-/// Nor is a file committed of which git stores something else than is approved.
+/// Filtered files are refused, too: git would store other bytes than approved.
 ///
 /// # Errors
 /// `uncommitted_changes`, `index_locked`, `filtered_file`.
@@ -40,16 +40,15 @@ pub fn refuse_uncommitted(
     }
     let status = ["status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--"];
     let found = listed(repository, &status, paths)?;
-    // Each entry is two letters, a blank and the path.
+    // Each entry is two letters, a space and the path.
     match found.split(|byte| *byte == 0).find_map(|entry| entry.get(3..)) {
         Some(name) => Err(taken_along(name.as_bstr())),
         None => Ok(()),
     }
 }
 
-/// Refuses to commit files of the applied `proposal` where HEAD has something else of one than the
-/// decision started from: the commit would take other changes along. A file that HEAD does not have
-/// has nothing to be told apart from, and one that is generated from others has none of its own.
+/// Refuses a commit if HEAD differs from the decision's base: it would include other changes. Files
+/// that HEAD lacks and generated files are exempt.
 ///
 /// # Errors
 /// `uncommitted_changes`, `git_failed`.
@@ -67,10 +66,10 @@ pub fn refuse_other_base(store: &Store, proposal: &Proposal) -> Result<()> {
     Ok(())
 }
 
-/// Refuses paths that git ignores and does not have.
+/// Refuses paths that git ignores and HEAD lacks.
 ///
 /// # Errors
-/// `uncommitted_changes`, `git_failed`.
+/// `uncommitted_changes`.
 pub fn refuse_ignored(repository: &Repository, paths: &[RepoPath]) -> Result<()> {
     match repository.ignored(&mut paths.iter())?.first() {
         Some(path) => Err(refusal(
@@ -89,17 +88,15 @@ fn taken_along(name: impl Display) -> Error {
         .hint("commit or stash them first, or apply without --commit")
 }
 
-/// The refusal of the file called `name`: what is in the way.
 fn refusal(code: &'static Code, name: impl Display, why: &str) -> Error {
     Error::new(code, format!("{name} {why}")).with("path", name.to_string())
 }
 
-/// Refuses to stage where the index has something else of a file than the work tree, as `git apply
-/// --index` does: what is staged of it would be lost, what is not would be staged along. A file
-/// that is to be staged as it is need only have nothing else staged. A file that git does not
-/// know yet has nothing to be told apart from.
+/// Refuses files whose index entry differs from the work tree, like `git apply --index`: a staged
+/// change would be lost, an unstaged one staged. A file staged unchanged only needs an index
+/// without other changes. Files new to git are exempt.
 ///
-/// `files` are each path with what is there now and what shall be, as git stores them.
+/// `files` are paths with present and future file in git's form.
 ///
 /// # Errors
 /// `uncommitted_changes`, `index_locked`.
@@ -108,7 +105,7 @@ pub fn refuse_unstaged<'a>(
     files: impl Iterator<Item = (&'a RepoPath, Option<&'a File>, Option<&'a File>)>,
 ) -> Result<()> {
     refuse_locked_index(repository)?;
-    // What cannot be read here, git judges; so it does where a filter program of its own decides.
+    // Git decides on unreadable entries and on filtered files.
     let index = repository.repo().index_or_empty().ok();
     let (mut written, mut left) = (Vec::new(), Vec::new());
     for (path, now, after) in files {
@@ -132,7 +129,6 @@ pub fn refuse_unstaged<'a>(
     }
 }
 
-/// Those of `files` (path, content) that the index has with that very content.
 pub fn as_staged<'a>(
     repository: &Repository,
     files: impl Iterator<Item = (&'a RepoPath, Option<&'a File>)>,
@@ -141,11 +137,11 @@ pub fn as_staged<'a>(
     files.filter(|(path, file)| has(&index, path, *file)).map(|(path, _)| path.clone()).collect()
 }
 
-/// Those of `paths` that the index has otherwise than HEAD: a commit takes them. It does not take what was added with
-/// `git add --intent-to-add`.
+/// Paths whose index entry differs from HEAD: a commit includes them. Entries of `git add
+/// --intent-to-add` do not count.
 ///
 /// # Errors
-/// `git_failed` where HEAD cannot be read.
+/// `git_failed`.
 pub fn staged(repository: &Repository, paths: &[RepoPath]) -> Result<Vec<RepoPath>> {
     let Ok(index) = repository.repo().index_or_empty() else { return Ok(Vec::new()) };
     let head = head(repository)?.map(|id| id.to_string());
@@ -161,8 +157,6 @@ pub fn staged(repository: &Repository, paths: &[RepoPath]) -> Result<Vec<RepoPat
     Ok(found)
 }
 
-/// Refuses those of `paths` that have merge conflicts.
-///
 /// # Errors
 /// `unmerged`.
 pub fn refuse_unmerged<'a>(
@@ -178,8 +172,8 @@ pub fn refuse_unmerged<'a>(
     paths.find(is_unmerged).map_or(Ok(()), |path| Err(unmerged(path.as_bstr())))
 }
 
-/// Refuses to take `paths` back to HEAD while git is in the middle of something that goes on from what is staged of
-/// them, conflicts that were settled for the most part.
+/// Refuses to restore `paths` during a merge, rebase or the like that continues from their staged
+/// content.
 ///
 /// # Errors
 /// `unmerged`.
@@ -208,15 +202,14 @@ pub fn refuse_underway<'a>(
     Ok(())
 }
 
-/// The error of a file with merge conflicts.
 pub fn unmerged(path: &BStr) -> Error {
     let why = "has merge conflicts that are not settled, and would lose them";
     refusal(&codes::UNMERGED, path, why)
         .hint("settle them and `git add` the file first, or name other files")
 }
 
-/// Refuses a file that git was told not to look at: it would not take what was written, and not
-/// say so.
+/// Refuses files marked `assume-unchanged` or `skip-worktree`: git would silently ignore the
+/// change.
 pub(super) fn refuse_unseen(index: &gix::index::State, path: &RepoPath) -> Result<()> {
     let entry = index.entry_by_path_and_stage(path.as_bstr(), Stage::Unconflicted);
     let flags = entry.map_or(entry::Flags::empty(), |entry| entry.flags);

@@ -1,22 +1,21 @@
-//! Room on the disk for the record of a commit, held while git and its hooks run.
+//! Reserves disk space for a commit's record.
 
 use std::fs::File;
 
 use crate::error::{Error, Result};
 use crate::repository::Repository;
 
-/// What the objects of an event, the trees above them, the ref and the directories of these
-/// may take, in bytes.
+/// Bytes for an event: objects, trees, ref and directories.
 const RECORD: u64 = 256 * 1024;
 
-/// What one file of the proposal may add to them: its line in the event, its tree entry.
+/// Bytes per file: its line in the event and its tree entry.
 const FILE: u64 = 1024;
 
-/// A file without a name that takes up room. Dropped, also by a kill, the room is free again.
+/// An unnamed file that takes space; freed on drop or kill.
 pub struct Room(#[expect(dead_code, reason = "it is there to be closed")] File);
 
 impl Room {
-    /// Holds room for the record of `files` files where the file system can; the rest is chance.
+    /// Reserves space for a record of `files` files, where the file system can.
     ///
     /// # Errors
     /// `disk_full`.

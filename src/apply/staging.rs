@@ -1,4 +1,4 @@
-//! Git told what to stage: written paths and their modes, while it runs beside.
+//! Stages written paths through a git process that runs alongside.
 
 use super::index::{git, list};
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
@@ -6,12 +6,10 @@ use crate::error::Result;
 use crate::git::{Git, Running};
 use crate::repository::Repository;
 
-/// As [`git`], for taking `paths` from the work tree where files that were just written got other
-/// modes than git has of them, those of `modes`.
+/// Git for staging; `modes` names files with new modes.
 ///
-/// With `core.fileMode = false` git does not look at modes, and would leave them as they were (or
-/// give a new file the usual one). Where the file system keeps them, it is told to look: for these
-/// paths nothing but what was written can be found.
+/// With `core.fileMode = false` git ignores modes. If the file system keeps them, this run reads
+/// them: these paths can only have the modes just written.
 pub(super) fn git_with_modes(repository: &Repository, modes: &[(RepoPath, Mode)]) -> Result<Git> {
     let git = git(repository)?;
     if modes.is_empty() || repository.has_modes() {
@@ -24,8 +22,7 @@ pub(super) fn git_with_modes(repository: &Repository, modes: &[(RepoPath, Mode)]
     Ok(if kept { git.config("core.fileMode", "true") } else { git })
 }
 
-/// The files of a change, each as it was and as it shall be, that get another mode than git would
-/// think of by itself.
+/// Files whose new mode git would not record by itself.
 pub fn modes<'a>(
     files: impl Iterator<Item = (&'a RepoPath, Option<&'a File>, Option<&'a File>)>,
 ) -> Vec<(RepoPath, Mode)> {
@@ -37,43 +34,31 @@ pub fn modes<'a>(
         .collect()
 }
 
-/// Puts the paths of standard input into the index as they are in the work tree, and removes those
-/// that are gone. A file where the index still has a directory, or the other way round, takes its place.
+/// Stages paths from standard input, and removes missing ones. A file may replace a directory, and
+/// the reverse.
 pub(super) const STAGING: [&str; 6] =
     ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
 
-/// Git, reading the index while the files are still being written, and waiting for the names of
-/// those to stage. Dropped without names it changes nothing.
+/// A git process that reads the index while files are written, then gets the paths. Dropped before,
+/// it changes nothing.
 pub struct Staging(Running);
 
 impl Staging {
-    /// Starts it, once the files of `modes` are written. It holds the index from now on.
-    ///
-    /// # Errors
-    /// `git_not_found`.
+    /// Starts git after files with `modes` are written; it locks the index.
     pub fn start(repository: &Repository, modes: &[(RepoPath, Mode)]) -> Result<Self> {
         let git = git_with_modes(repository, modes)?.args(STAGING);
         git.start().map(Self)
     }
 
-    /// Puts `paths` into the index as they are in the work tree; those that are gone are removed.
-    /// Goes on beside the caller until [`Staging::wait`].
+    /// Sends the paths; git continues until `wait`.
     pub fn feed(&mut self, paths: &[RepoPath]) {
         self.0.feed(list(paths));
     }
 
-    /// Waits until the index is written.
-    ///
-    /// # Errors
-    /// `git_failed`.
     pub fn wait(self) -> Result<()> {
         self.0.finish().map(|_| ())
     }
 
-    /// Stages `paths` and waits.
-    ///
-    /// # Errors
-    /// `git_failed`.
     pub fn finish(mut self, paths: &[RepoPath]) -> Result<()> {
         self.feed(paths);
         self.wait()
