@@ -1,4 +1,4 @@
-//! Removing a directory with all that a hostile program may have put there.
+//! Removes a directory that a hostile program may have filled.
 
 use std::io::{self, ErrorKind};
 
@@ -6,8 +6,8 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::{Dir, FileKind};
 
-/// Removes the directory `name` in `home` and all in it, as far as that is possible: symlinks are removed,
-/// not followed, and directories that a tool made read-only give way.
+/// Removes `name` as far as possible. Symlinks are unlinked, not followed; read-only directories
+/// are made writable.
 pub fn remove_all(home: &Dir, name: &BStr) {
     let mut left = vec![name.to_owned()];
     while let Some(name) = left.pop() {
@@ -15,11 +15,11 @@ pub fn remove_all(home: &Dir, name: &BStr) {
     }
 }
 
-/// How deep directories are emptied in place, each with an open descriptor.
+/// Depth up to which directories are emptied in place, each with an open descriptor.
 const DEEP: usize = 64;
 
-/// Removes the directory `name` in `above` and all in it; symlinks are removed, not followed. What
-/// lies too deep is moved to the top, `home`, and its name there added to `later`.
+/// Removes `name` in `above`. Deeper directories are moved to `home`, and their new names added to
+/// `later`.
 fn empty(
     home: &Dir,
     above: &Dir,
@@ -29,7 +29,7 @@ fn empty(
 ) -> io::Result<()> {
     if depth > DEEP {
         let new = BString::from(format!("{:012x}", super::random() & 0xffff_ffff_ffff));
-        // Its own entry `..` changes.
+        // The move changes the directory's `..` entry.
         above.unlock(name)?;
         above.rename_new(name, home, new.as_bstr())?;
         later.push(new);
@@ -37,7 +37,7 @@ fn empty(
     }
     let directory = above.enter(name)?;
     let names = match directory.names() {
-        // Directories that a tool made read-only (a module cache) keep their files.
+        // Tools such as module caches make directories read-only.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
             above.unlock(name)?;
             directory.names()?

@@ -1,4 +1,4 @@
-//! Unix: directories are open descriptors, names are resolved relative to them.
+//! Directories as open descriptors; names are resolved relative to them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,45 +21,42 @@ const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CL
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
-/// The umask for files of the work tree, where the process has a wider one (see [`keep_umask`]).
+/// Umask for work tree files, if the process has a wider one.
 static KEPT_UMASK: AtomicU32 = AtomicU32::new(0);
 
-/// Says what the umask was before it was widened for the git directory: files of the work tree
-/// are still made with `mask`. For the whole process, as the umask itself.
+/// Work tree files keep the umask `mask` after it was widened for the git directory, process-wide.
 pub fn keep_umask(mask: u32) {
     KEPT_UMASK.store(mask, Ordering::Relaxed);
 }
 
-/// The top directory, open.
 #[derive(Clone, Debug)]
 pub struct Root {
     fd: Arc<OwnedFd>,
     submodules: Arc<BTreeSet<BString>>,
 }
 
-/// An open directory beneath the root.
 #[derive(Debug)]
 pub struct Dir {
     fd: Arc<OwnedFd>,
 }
 
-/// Opens the directory at `path`; the last component must not be a symlink, those above may be.
+/// Opens `path`; only its last component must not be a symlink.
 pub fn open_last(path: &Path) -> io::Result<Dir> {
     let flags = DIRECTORY | OFlags::NOFOLLOW;
     Ok(Dir { fd: Arc::new(rustix::fs::open(path, flags, Mode::empty())?) })
 }
 
 impl Root {
-    /// Opens the directory at `path`, whatever leads there.
+    /// Opens `path`, also through symlinks.
     pub fn open(path: &Path) -> io::Result<Self> {
         let fd = rustix::fs::open(path, DIRECTORY, Mode::empty())?;
         Ok(Self { fd: Arc::new(fd), submodules: Arc::default() })
     }
 
-    /// Opens the directory at `path` (empty: the root) without following symlinks.
+    /// Opens the directory at `path` (empty: the root), following no symlink.
     ///
     /// # Errors
-    /// `symlink_in_way`, `in_submodule`, or the system's refusal.
+    /// `symlink_in_way`, `in_submodule`.
     pub fn directory(&self, path: &BStr) -> Result<Place> {
         if path.is_empty() {
             return Ok(Place::Directory(Rc::new(Dir { fd: Arc::clone(&self.fd) })));
@@ -69,7 +66,7 @@ impl Root {
         if let Some(inside) = all().find(|directory| self.is_submodule(directory)) {
             return Err(in_repository(inside));
         }
-        // The kernel has no such call, or says no: the walk finds out at which component.
+        // The kernel lacks the call or refuses; the walk finds the failing component.
         let Some(fd) = open_beneath(&self.fd, path) else { return self.walk(path) };
         match all().find(|directory| self.is_repository(directory)) {
             Some(inside) => Err(in_repository(inside)),
@@ -77,8 +74,7 @@ impl Root {
         }
     }
 
-    /// The directory at `path` from the one above it, which is open. `None` where it is not a directory to
-    /// enter: [`Root::directory`] says why.
+    /// Opens `path` from its open parent; `None` if refused: `Root::directory` says why.
     pub fn directory_in(&self, above: &Dir, path: &BStr) -> Option<Rc<Dir>> {
         let name = &path[path.rfind_byte(b'/').map_or(0, |at| at + 1)..];
         if name.is_empty() || self.is_submodule(path) {
@@ -88,17 +84,15 @@ impl Root {
         directory.stat(".git".into()).is_err().then(|| Rc::new(directory))
     }
 
-    /// True if `path` is a known submodule, checked out or not.
     pub fn is_submodule(&self, path: &BStr) -> bool {
         self.submodules.contains(path)
     }
 
-    /// Adds paths that are submodules whether or not they are checked out.
     pub fn add_submodules(&mut self, paths: impl IntoIterator<Item = BString>) {
         Arc::make_mut(&mut self.submodules).extend(paths);
     }
 
-    /// True if the directory at `path` is a known submodule or holds a `.git` of its own.
+    /// True for a known submodule or a directory with a `.git`.
     pub fn is_repository(&self, path: &BStr) -> bool {
         if self.is_submodule(path) {
             return true;
@@ -108,8 +102,8 @@ impl Root {
         rustix::fs::statat(&self.fd, name.as_slice(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// Component by component, each relative to the open one before it: as long as the path, where
-    /// looking at every directory above by its whole name is as long as its square.
+    /// Opens each component from its parent: linear in the path's length, where full names would be
+    /// quadratic.
     fn walk(&self, path: &BStr) -> Result<Place> {
         let mut fd = Arc::clone(&self.fd);
         let mut end = 0;
@@ -150,7 +144,7 @@ fn in_repository(path: &BStr) -> Error {
         .hint("run aye inside that repository")
 }
 
-/// From this many directories on, each is looked at from the one above it.
+/// From this depth, each directory is opened from its parent.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const DEEP: usize = 32;
 
@@ -170,15 +164,14 @@ fn open_beneath(_root: &OwnedFd, _path: &BStr) -> Option<OwnedFd> {
 }
 
 impl Dir {
-    /// What has the name, not following it.
+    /// Follows no symlink.
     pub fn stat(&self, name: &BStr) -> io::Result<Stamp> {
         let stat = rustix::fs::statat(&self.fd, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(stamp(&stat))
     }
 
-    /// The regular file of that name, if it has at most `limit` bytes.
     pub fn read(&self, name: &BStr, limit: u64) -> io::Result<Content> {
-        // Looked at before it is opened: opening a device can do something.
+        // Opening a device can have effects, so the type is checked before.
         match self.stat(name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Content::Missing),
             Err(error) => return Err(error),
@@ -190,7 +183,7 @@ impl Dir {
         let fd = match rustix::fs::openat(&self.fd, name.as_bytes(), flags, Mode::empty()) {
             Ok(fd) => fd,
             Err(Errno::NOENT) => return Ok(Content::Missing),
-            // Replaced by a symlink since.
+            // Replaced by a symlink meanwhile.
             Err(Errno::LOOP | Errno::MLINK) => return self.stat(name).map(Content::Other),
             Err(error) => return Err(error.into()),
         };
@@ -199,8 +192,8 @@ impl Dir {
             return Ok(Content::Other(stamp));
         }
         let mut bytes = Vec::with_capacity(stamp.size.min(limit) as usize + 1);
-        // In one go: `read_to_end` would begin with small pieces. Less than there is room for means
-        // the end of a regular file.
+        // One read: `read_to_end` starts with small ones. A short read is the end of a regular
+        // file.
         let read = rustix::io::retry_on_intr(|| {
             rustix::io::read(&fd, rustix::buffer::spare_capacity(&mut bytes))
         })?;
@@ -215,7 +208,7 @@ impl Dir {
         Ok(Content::File(bytes, stamp))
     }
 
-    /// Makes a file that must not exist yet; returns it for whoever wants it flushed.
+    /// Creates a file that must not exist; returned for flushing.
     pub fn create(&self, name: &BStr, bytes: &[u8], new: NewFile) -> io::Result<fs::File> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -223,7 +216,7 @@ impl Dir {
         let usual = usual & !KEPT_UMASK.load(Ordering::Relaxed);
         let mode = Mode::from_raw_mode(new.permissions.unwrap_or(usual) as _);
         let fd = rustix::fs::openat(&self.fd, name.as_bytes(), flags, mode)?;
-        // The umask may have taken bits. Looking is cheaper than a change that is journalled.
+        // The umask may have cleared bits. `fstat` is cheaper than a journalled chmod.
         if let Some(permissions) = new.permissions
             && stamp(&rustix::fs::fstat(&fd)?).permissions != permissions
         {
@@ -235,9 +228,9 @@ impl Dir {
     }
 
     /// Opens a regular file of the git directory, never a symlink, pipe or device. A new one gets
-    /// the permissions that the umask leaves (see [`keep_umask`] for files of the work tree).
+    /// the process's umask.
     pub fn open(&self, name: &BStr, access: Access) -> io::Result<fs::File> {
-        // NONBLOCK: a pipe must not stop the command.
+        // `NONBLOCK`: a pipe must not block.
         let always = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let flags = match access {
             Access::Read => OFlags::RDONLY,
@@ -247,7 +240,7 @@ impl Dir {
         let mode = Mode::from_raw_mode(0o666);
         let fd = rustix::fs::openat(&self.fd, name.as_bytes(), flags | always, mode)?;
         let found = rustix::fs::fstat(&fd)?;
-        // A lock is written to: a hard link could be the name of anything.
+        // A lock is written: its hard link could be any file.
         let alone = access != Access::Lock || found.st_nlink == 1;
         if FileType::from_raw_mode(found.st_mode) == FileType::RegularFile && alone {
             return Ok(fs::File::from(fd));
@@ -255,18 +248,18 @@ impl Dir {
         Err(io::ErrorKind::InvalidInput.into())
     }
 
-    /// Makes a directory of the git directory, with the permissions that the umask leaves.
+    /// Creates a directory of the git directory, with the process's umask.
     pub fn mkdir_shared(&self, name: &BStr) -> io::Result<()> {
         Ok(rustix::fs::mkdirat(&self.fd, name.as_bytes(), Mode::from_raw_mode(0o777))?)
     }
 
-    /// Lets the owner enter and empty the directory of that name, which is not followed.
+    /// Makes the directory accessible for its owner, following no symlink.
     pub fn unlock(&self, name: &BStr) -> io::Result<()> {
         let mode = Mode::from_raw_mode(0o700);
         #[cfg(any(target_os = "linux", target_os = "android"))]
         {
-            // The kernel knows no chmod that follows no symlink before 6.6. An open directory is
-            // reached by its descriptor, though, whatever has its name by now.
+            // Before Linux 6.6 chmod always follows symlinks. The descriptor's `/proc` path names
+            // the opened directory, whatever its name leads to now.
             use std::os::fd::AsRawFd as _;
             let directory = self.enter(name)?;
             let itself = format!("/proc/self/fd/{}", directory.fd.as_raw_fd());
@@ -276,12 +269,11 @@ impl Dir {
         Ok(rustix::fs::chmodat(&self.fd, name.as_bytes(), mode, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Renames, replacing what has the new name.
     pub fn rename(&self, name: &BStr, to: &Self, to_name: &BStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.fd, name.as_bytes(), &to.fd, to_name.as_bytes())?)
     }
 
-    /// Renames; fails with `AlreadyExists` where something has the new name.
+    /// Fails with `AlreadyExists`.
     pub fn rename_new(&self, name: &BStr, to: &Self, to_name: &BStr) -> io::Result<()> {
         if let Some(done) = self.rename_special(name, to, to_name, Special::NoReplace) {
             return done;
@@ -289,13 +281,13 @@ impl Dir {
         match self.link(name, to, to_name) {
             Ok(()) => crate::failpoint!("worktree.linked", io).and_then(|()| self.unlink(name)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
-            // No hard links either: a look is the best there is.
+            // Without hard links this check is the best available.
             Err(_) if to.stat(to_name).is_ok() => Err(io::ErrorKind::AlreadyExists.into()),
             Err(_) => self.rename(name, to, to_name),
         }
     }
 
-    /// Exchanges two names in one step; `false` where the file system cannot.
+    /// Exchanges two names atomically; `false` if unsupported.
     pub fn exchange(&self, name: &BStr, with: &Self, with_name: &BStr) -> io::Result<bool> {
         match self.rename_special(name, with, with_name, Special::Exchange) {
             None => Ok(false),
@@ -312,7 +304,7 @@ impl Dir {
         how: Special,
     ) -> Option<io::Result<()>> {
         use rustix::fs::RenameFlags;
-        // Lets a test see what happens on file systems that cannot.
+        // Simulates a file system without support.
         if crate::failpoint!("worktree.exchange", io).is_err() {
             return None;
         }
@@ -339,7 +331,6 @@ impl Dir {
         None
     }
 
-    /// Gives a file a second name.
     pub fn link(&self, name: &BStr, to: &Self, to_name: &BStr) -> io::Result<()> {
         Ok(rustix::fs::linkat(
             &self.fd,
@@ -350,43 +341,39 @@ impl Dir {
         )?)
     }
 
-    /// Removes a name that is not a directory.
     pub fn unlink(&self, name: &BStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.fd, name.as_bytes(), AtFlags::empty())?)
     }
 
-    /// Makes a directory.
     pub fn mkdir(&self, name: &BStr) -> io::Result<()> {
         let mode = Mode::from_raw_mode((0o777 & !KEPT_UMASK.load(Ordering::Relaxed)) as _);
         Ok(rustix::fs::mkdirat(&self.fd, name.as_bytes(), mode)?)
     }
 
-    /// Removes an empty directory.
     pub fn rmdir(&self, name: &BStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.fd, name.as_bytes(), AtFlags::REMOVEDIR)?)
     }
 
-    /// Opens the directory of that name, which must not be a symlink.
+    /// Refuses a symlink.
     pub fn enter(&self, name: &BStr) -> io::Result<Self> {
         let flags = DIRECTORY | OFlags::NOFOLLOW;
         let fd = rustix::fs::openat(&self.fd, name.as_bytes(), flags, Mode::empty())?;
         Ok(Self { fd: Arc::new(fd) })
     }
 
-    /// What the directory itself is.
     pub fn own_stat(&self) -> io::Result<Stamp> {
         Ok(stamp(&rustix::fs::fstat(&self.fd)?))
     }
 
-    /// The names in it, in no order.
+    /// Unsorted.
     pub fn names(&self) -> io::Result<Vec<BString>> {
         self.entries()?.map(|entry| Ok(entry?.0)).collect()
     }
 
-    /// The names in it and what they are, in no order.
+    /// Unsorted.
     pub fn kinds(&self) -> io::Result<Vec<(BString, FileKind)>> {
         let kind = |entry: io::Result<(BString, FileType)>| match entry? {
-            // A file system that does not tell.
+            // Some file systems do not report types.
             (name, FileType::Unknown) => {
                 let stamp = self.stat(name.as_bstr())?;
                 Ok((name, stamp.kind))
@@ -396,7 +383,6 @@ impl Dir {
         self.entries()?.map(kind).collect()
     }
 
-    /// True if there is no name in it.
     pub fn is_empty(&self) -> io::Result<bool> {
         Ok(self.entries()?.next().transpose()?.is_none())
     }
