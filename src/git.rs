@@ -1,9 +1,8 @@
-//! The `git` program, for what must be git's own doing: commits (hooks, signing), pushes
-//! (credentials), linked work trees, configuration. Everything else goes through `gix`.
+//! The `git` program, for work that only git can do: commits (hooks, signing), pushes
+//! (credentials), linked work trees, configuration. All else uses `gix`.
 //!
-//! The only place that starts git. It inherits the environment, so an editor, an agent socket or
-//! `GIT_INDEX_FILE` in a hook work as in git itself; [`Git::fresh`] drops what would tie it to
-//! another repository.
+//! Only this module starts git. Git inherits the environment, so editors, agent sockets and
+//! `GIT_INDEX_FILE` in hooks work; `Git::fresh` drops ties to another repository.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,11 +16,10 @@ use bstr::ByteSlice as _;
 
 use crate::error::{Error, Result};
 
-/// Variable by which an `aye apply --commit` tells the hooks of its own commit which proposals it
-/// is about (ids, comma-separated): they are pending until the commit is there.
+/// Proposal ids (comma-separated) for the hooks of `aye apply --commit`: the proposals are pending
+/// until the commit exists.
 pub const COMMITTING: &str = "AYE_COMMITTING";
 
-/// Error codes of running git.
 pub mod codes {
     crate::codes! {
         GIT_MISSING = "git_not_found", NotFound, "the git program cannot be started";
@@ -29,7 +27,7 @@ pub mod codes {
     }
 }
 
-/// Variables that tie git to one repository (`git rev-parse --local-env-vars`).
+/// Variables that tie git to a repository (`git rev-parse --local-env-vars`).
 pub const LOCAL_VARIABLES: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -51,29 +49,28 @@ pub const LOCAL_VARIABLES: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
-/// Those of them that are configuration.
 const CONFIGURATION: [&str; 2] = ["GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
 
-/// Commands that aye runs to learn something, or on a work tree of its own. `core.fsmonitor` of the
-/// repository names a program that git would run for them.
+/// Commands that only read, or run on a work tree of aye's. For them `core.fsmonitor` must not
+/// start its program.
 const READING: [&str; 7] =
     ["blame", "status", "diff", "diff-files", "diff-index", "ls-files", "worktree"];
 
-/// Why nothing is fetched: a key of the configuration.
+/// The key that forbids fetching.
 static OFFLINE: OnceLock<String> = OnceLock::new();
 
-/// From now on, git fetches nothing that is missing, in any repository: `key`, of a repository's own configuration,
-/// names a program that it would run for that. A commit, which runs the repository's hooks all the same, is as it is.
+/// Stops fetching of missing objects in every repository: `key`, in a repository's own
+/// configuration, names a program for it. Commits are exempt: they run the repository's hooks
+/// anyway.
 pub fn keep_offline(key: String) {
     let _ = OFFLINE.set(key);
 }
 
-/// The key that [`keep_offline`] was called for.
 pub fn kept_offline() -> Option<&'static str> {
     OFFLINE.get().map(String::as_str)
 }
 
-/// A git command about to run: `Git::new(dir).args(["rev-parse", "HEAD"]).text()?`.
+/// A git command to run: `Git::new(dir).args(["rev-parse", "HEAD"]).text()?`.
 #[derive(Debug)]
 pub struct Git {
     directory: PathBuf,
@@ -87,19 +84,15 @@ pub struct Git {
     inherited: Option<File>,
 }
 
-/// What a finished git command said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Exit status; 128 + n if signal n ended it.
+    /// Exit status; 128 + n for signal n.
     pub status: i32,
-    /// Standard output.
     pub stdout: Vec<u8>,
-    /// Standard error.
     pub stderr: Vec<u8>,
 }
 
 impl Answer {
-    /// True for exit status 0.
     pub fn ok(&self) -> bool {
         self.status == 0
     }
@@ -109,33 +102,30 @@ impl Answer {
     }
 }
 
-/// A git command under way. Dropped, its input ends and it is waited for.
+/// Drop closes the input and waits.
 #[derive(Debug)]
 pub struct Running {
     child: Option<Child>,
-    /// What feeds it, or why nothing does.
+    /// The feeding thread, or why it did not start.
     feeder: Option<std::io::Result<JoinHandle<()>>>,
     line: String,
 }
 
 impl Running {
-    /// Gives it `bytes` on standard input, and the end of it. Only the first call does.
+    /// Sends `bytes` and closes standard input; further calls do nothing.
     pub fn feed(&mut self, bytes: impl Into<Vec<u8>>) {
         let Some(mut pipe) = self.child.as_mut().and_then(|child| child.stdin.take()) else {
             return;
         };
         let bytes = bytes.into();
-        // A thread, because git may print before it has read everything. It may also end without
-        // reading: a broken pipe is its choice.
+        // A thread, because git may print before reading everything. Git may also exit without
+        // reading, so a broken pipe is ignored.
         self.feeder = Some(std::thread::Builder::new().spawn(move || {
             let _ = pipe.write_all(&bytes);
         }));
     }
 
-    /// Waits for its end and returns its standard output.
-    ///
-    /// # Errors
-    /// As [`Git::run`].
+    /// Waits and returns standard output.
     pub fn finish(mut self) -> Result<Vec<u8>> {
         let line = std::mem::take(&mut self.line);
         self.answer()?.success(&line)
@@ -170,8 +160,7 @@ impl Drop for Running {
 }
 
 impl Git {
-    /// Git, started in `directory`. It never asks for anything on the terminal unless
-    /// [`Git::attached`] runs it.
+    /// Git in `directory`; it never prompts, except in `Git::attached`.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
@@ -186,36 +175,32 @@ impl Git {
         }
     }
 
-    /// Forgets which repository, index or object directory the environment names: for a command
-    /// about another work tree than the one a surrounding git works on.
+    /// Drops the environment's repository, index and object directory.
     #[must_use]
     pub fn fresh(mut self) -> Self {
         self.fresh = true;
         self
     }
 
-    /// Keeps, of what [`Git::fresh`] drops, the configuration of the command line
-    /// (`git -c KEY=VALUE …`): for a command about the very repository that it was given for.
+    /// Keeps the command line's configuration (`git -c KEY=VALUE …`) despite `Git::fresh`, for the
+    /// same repository.
     #[must_use]
     pub fn configured(mut self) -> Self {
         self.configured = true;
         self
     }
 
-    /// Starts it in `directory` instead.
     #[must_use]
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = directory.into();
         self
     }
 
-    /// Runs no hooks.
     #[must_use]
     pub fn without_hooks(self) -> Self {
         self.config("core.hooksPath", "/dev/null")
     }
 
-    /// Sets a configuration value for this run (`-c key=value`).
     #[must_use]
     pub fn config(mut self, key: &str, value: &str) -> Self {
         self.settings.push("-c".into());
@@ -223,14 +208,14 @@ impl Git {
         self
     }
 
-    /// Runs no program of the filter driver `name`, and takes it for one that need not run.
+    /// Disables the filter driver `name` and makes it optional.
     #[must_use]
     pub fn without_filter(mut self, name: &[u8]) -> Self {
         for (key, value) in [("clean", ""), ("process", ""), ("required", "false")] {
             let setting = [b"filter.", name, b".", key.as_bytes()].concat();
             let setting = setting.to_os_str_lossy();
             let mut word = OsString::new();
-            // `-c` ends the key at the first `=`; git before 2.31 does not know the other way, and fails.
+            // `-c` ends the key at the first `=`; git before 2.31 lacks `--config-env` and fails.
             if name.contains(&b'=') {
                 let variable = format!("AYE_FILTER_{key}");
                 word.push("--config-env=");
@@ -247,54 +232,51 @@ impl Git {
         self
     }
 
-    /// Adds an argument. The first is the git command.
+    /// The first argument is the git command.
     #[must_use]
     pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.args.push(arg.as_ref().to_owned());
         self
     }
 
-    /// Adds arguments.
     #[must_use]
     pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         self
     }
 
-    /// Sets a variable for this run.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.variables.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
-    /// Feeds these bytes to standard input; without this it is empty.
+    /// Without this, standard input is empty.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = Some(bytes.into());
         self
     }
 
-    /// Gives it `file` as standard input, from where it is read now: all of the input is there even
-    /// where this process ends before git has read it.
+    /// Uses `file` as standard input, from its position: complete even if this process dies.
     #[must_use]
     pub fn stdin_file(mut self, file: File) -> Self {
         self.whole_input = Some(file);
         self
     }
 
-    /// Lets git, and whatever git starts, keep `file` open, which must be inheritable: a lock on it
-    /// ends with the last of them, even where this process is killed before.
+    /// Lets git and its children inherit `file`: a lock on it lasts until the last one exits, even
+    /// if this process is killed.
     #[must_use]
     pub fn inheriting(mut self, file: File) -> Self {
         self.inherited = Some(file);
         self
     }
 
-    /// Runs it and returns what it said, whatever its exit status.
+    /// Any exit status is a result.
     ///
     /// # Errors
-    /// `git_not_found` if it cannot be started.
+    /// `git_not_found`.
     pub fn answer(mut self) -> Result<Answer> {
         let input = self.input.take();
         let mut running = self.spawn(input.is_some())?;
@@ -304,11 +286,10 @@ impl Git {
         running.answer()
     }
 
-    /// Starts it, its standard input open until [`Running::feed`] or the end: it gets ready while
-    /// the caller does other things. Input set with [`Git::stdin`] is not used.
+    /// Starts git with standard input open, until `Running::feed` or drop. `Git::stdin` is ignored.
     ///
     /// # Errors
-    /// `git_not_found` if it cannot be started.
+    /// `git_not_found`.
     pub fn start(self) -> Result<Running> {
         self.spawn(true)
     }
@@ -326,55 +307,45 @@ impl Git {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().map_err(|e| missing(&self.directory, &e))?;
         if let Some(mut lock) = self.inherited.as_ref() {
-            // For whoever waits for the lock while this process is gone.
+            // For processes that wait for the lock after this one died.
             let _ = lock.set_len(0).and_then(|()| lock.rewind());
             let _ = writeln!(lock, "{}", child.id());
         }
         Ok(Running { child: Some(child), feeder: None, line: self.line() })
     }
 
-    /// Runs it and returns its standard output.
-    ///
     /// # Errors
-    /// `git_not_found`; `git_failed` with the last lines of its standard error.
+    /// `git_not_found`; `git_failed` with the end of standard error.
     pub fn run(self) -> Result<Vec<u8>> {
         let line = self.line();
         self.answer()?.success(&line)
     }
 
-    /// Runs it and returns its standard output as text without the final line feed.
-    ///
-    /// # Errors
-    /// As [`Git::run`]; invalid UTF-8 is replaced.
+    /// Drops the final newline; replaces invalid UTF-8.
     pub fn text(self) -> Result<String> {
         let out = self.run()?;
         Ok(out.strip_suffix(b"\n").unwrap_or(&out).to_str_lossy().into_owned())
     }
 
-    /// Runs it and returns its standard output, without the final line feed, as a path of any bytes.
-    ///
-    /// # Errors
-    /// As [`Git::run`].
+    /// Drops the final newline.
     pub fn path(self) -> Result<PathBuf> {
         let out = self.run()?;
         Ok(out.strip_suffix(b"\n").unwrap_or(&out).to_path_lossy().into_owned())
     }
 
-    /// Runs it with the terminal (or whatever the three streams are) handed through, and returns
-    /// its exit status.
+    /// Runs git on the caller's terminal; returns its exit status.
     ///
     /// # Errors
-    /// `git_not_found` if it cannot be started.
+    /// `git_not_found`.
     pub fn attached(self) -> Result<i32> {
         let status = self.command().status().map_err(|e| missing(&self.directory, &e))?;
         Ok(status_code(status))
     }
 
-    /// Starts it and leaves it to itself: nobody waits for it or hears of it, and Ctrl-C at the
-    /// terminal does not reach it.
+    /// Starts git in the background; Ctrl-C does not reach it.
     ///
     /// # Errors
-    /// `git_not_found` if it cannot be started.
+    /// `git_not_found`.
     pub fn detached(self) -> Result<()> {
         let mut command = self.command();
         command.env("GIT_TERMINAL_PROMPT", "0");
@@ -387,8 +358,8 @@ impl Git {
         let mut command = Command::new("git");
         command.current_dir(&self.directory).args(&self.settings);
         if self.args.first().is_some_and(|name| READING.iter().any(|reads| name == reads)) {
-            // Empty, because git before 2.36 takes `false` for the name of a program. Without the
-            // monitor, an index that git refreshes in passing would lose what the monitor knows.
+            // Empty, because git before 2.36 runs `false` as a program. Optional locks are off,
+            // because an index refreshed without the monitor would lose its data.
             command.args(["-c", "core.fsmonitor="]).env("GIT_OPTIONAL_LOCKS", "0");
         }
         command.args(&self.args);
@@ -402,7 +373,7 @@ impl Git {
                 command.env_remove(name);
             });
         }
-        // What an id names is what it is the hash of: see `repository::open`.
+        // Replacements and grafts are off: see `repository::open`.
         command.env("GIT_NO_REPLACE_OBJECTS", "1").env("GIT_GRAFT_FILE", "/dev/null");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
@@ -414,14 +385,13 @@ impl Git {
     }
 }
 
-/// Drops the variables that tie a child process to a repository.
 pub fn scrub(command: &mut Command) {
     for name in LOCAL_VARIABLES {
         command.env_remove(name);
     }
 }
 
-/// Exit status as a shell counts it: 128 + n where signal n ended the process.
+/// 128 + n for signal n, as in a shell.
 pub fn status_code(status: std::process::ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt as _;
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
@@ -438,7 +408,7 @@ fn missing(directory: &Path, error: &std::io::Error) -> Error {
 fn failed(line: &str, answer: &Answer) -> Error {
     let said = answer.stderr.to_str_lossy();
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    // What git itself calls the reason, or else what was said last: advice may stand around it.
+    // Git's stated reason, or else its last lines; advice may surround it.
     let reason = |line: &&&str| line.starts_with("fatal: ") || line.starts_with("error: ");
     let reasons: Vec<&str> = lines.iter().filter(reason).copied().collect();
     let telling = if reasons.is_empty() { &lines } else { &reasons };
@@ -449,7 +419,6 @@ fn failed(line: &str, answer: &Answer) -> Error {
         .with("exit_status", answer.status)
 }
 
-/// What to do about what git has said.
 fn remedy(said: &str) -> &'static str {
     const REMEDIES: [(&str, &str); 4] = [
         (
