@@ -1,4 +1,4 @@
-//! Disposable SQLite files: indexes of what is kept elsewhere, made anew whenever one is in doubt.
+//! Disposable SQLite files: indexes, rebuilt when in doubt.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,29 +8,28 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::private::check_file;
 
-/// What a power cut breaks can be rebuilt, so nothing is flushed.
+/// No flush: a damaged file is rebuilt.
 ///
-/// The journal mode stays SQLite's own, a rollback journal: a process opens such a file for a
-/// handful of rows, and write-ahead logging would make and remove two files each time, for
-/// reading too. (ext4 writes a *truncated* journal out when it is closed, so not that mode.)
+/// The rollback journal stays: for a handful of rows, write-ahead logging would create and remove
+/// two files each time. The mode `TRUNCATE` is out, because ext4 flushes a truncated journal on
+/// close.
 const UNFLUSHED: &str = "PRAGMA synchronous = OFF";
 
-/// Twice SQLite's own: a row has up to a kilobyte, and each page is written by itself. Still larger ones
-/// are less than a tenth faster for a long history, and more to write for a single proposal.
+/// Twice the default, for rows up to a kilobyte. Larger pages gain less than a tenth for long
+/// histories, and cost more per proposal.
 const PAGE: &str = "PRAGMA page_size = 8192";
 
-/// How long to wait for those who read and write a file that is to be emptied.
+/// Longest wait to empty a file in use.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Statements that are kept prepared: more than one command has. Preparing one takes longer than the
-/// row that it fetches.
+/// Prepared statements: more than any command has. Preparing one takes longer than fetching its
+/// row.
 const STATEMENTS: usize = 128;
 
-/// Opens the file at `path`, or one in memory at `:memory:`. Where it is new, `tables` makes its
-/// tables in one transaction and sets `user_version` to `version`.
+/// Opens `path` (or `:memory:`). A new file gets `tables` and `user_version` in one transaction.
 ///
 /// # Errors
-/// Whatever is wrong with the file, another version included.
+/// A damaged file, or another version.
 pub(crate) fn open(path: &Path, version: i64, tables: &str) -> rusqlite::Result<Connection> {
     let connection = connect(path)?;
     connection.busy_timeout(Duration::from_secs(2))?;
@@ -38,13 +37,11 @@ pub(crate) fn open(path: &Path, version: i64, tables: &str) -> rusqlite::Result<
     Ok(connection)
 }
 
-/// Sees to it that the file has its tables.
 fn prepare(connection: &Connection, version: i64, tables: &str) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Otherwise SQLite prepares a statement again for each new value that is bound to it, wherever its
-    // table has an index on some of its rows: the value might let it use that.
+    // Otherwise SQLite prepares again for each bound value if a table has a partial index.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // No table has them: whoever can write the file would have them change what is put in from then on.
+    // A writer of the file could plant triggers that change later inserts.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     let present = |connection: &Connection| -> rusqlite::Result<i64> {
@@ -56,7 +53,7 @@ fn prepare(connection: &Connection, version: i64, tables: &str) -> rusqlite::Res
     let make = || connection.execute_batch(PAGE).and_then(|()| connection.execute_batch(tables));
     if found == 0 && make().is_err() {
         let _ = connection.execute_batch("ROLLBACK");
-        // Unless another process made them in this moment.
+        // Another process may have created them just now.
         if present(connection)? != version {
             return Err(rusqlite::Error::InvalidQuery);
         }
@@ -66,7 +63,7 @@ fn prepare(connection: &Connection, version: i64, tables: &str) -> rusqlite::Res
     Ok(())
 }
 
-/// Opens or creates the file, which is never reached through a symlink of aye's own directory.
+/// Follows no symlink inside aye's directory.
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     if path == Path::new(":memory:") {
         return Connection::open_in_memory();
@@ -75,13 +72,13 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     if let Some(directory) = path.parent().filter(|_| !is_there) {
         let _ = std::fs::create_dir_all(directory);
     }
-    // SQLite looks at every component, and the repository itself may be reached through symlinks.
+    // SQLite checks every component, but the repository may lie behind symlinks.
     let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     Connection::open_with_flags(path, flags).or_else(|error| {
         let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(error);
         };
-        // `above` is aye's own directory: only what is above it may be resolved.
+        // `above` is aye's own directory; only its ancestors may be resolved.
         let (Some(git_dir), Some(own)) = (above.parent(), above.file_name()) else {
             return Err(error);
         };
@@ -94,22 +91,18 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     })
 }
 
-/// Opens the file at `path` as [`open`] does, with nothing in it, whatever was there. Others wait until it
-/// is [shared](share).
+/// Opens the file emptied; other processes wait until `share`.
 ///
-/// It is emptied in its place: who has it open goes by the name of its journal, and takes that of another file
-/// of the same name for its own. Such a one has read its schema, too, and goes by that as long as the file has the
-/// same number for it; so the emptied file gets another one, for what is where in it is not as it was.
-///
-/// # Errors
-/// As [`open`].
+/// It is emptied in place: a process that has it open finds the journal by name, and would use a
+/// new file's. Such a process caches the schema by its number, so the emptied file gets another
+/// number.
 pub(crate) fn open_empty(path: &Path, version: i64, tables: &str) -> rusqlite::Result<Connection> {
     let emptied = alone(path).and_then(|connection| {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, true)?;
         connection.execute_batch("VACUUM")?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, false)?;
         prepare(&connection, version, tables)?;
-        // It counts from nought again in a file that was reset, up to what is known elsewhere.
+        // A reset file counts from zero again, and could repeat a cached number.
         let any = "SELECT 65536 + abs(random() % 1000000000)";
         let number: i64 = connection.query_row(any, [], |row| row.get(0))?;
         connection.pragma_update(None, "schema_version", number)?;
@@ -117,7 +110,7 @@ pub(crate) fn open_empty(path: &Path, version: i64, tables: &str) -> rusqlite::R
     });
     match emptied {
         Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
-            // It is no such file.
+            // Not a database.
             remove(path);
             let connection = alone(path)?;
             prepare(&connection, version, tables)?;
@@ -127,23 +120,18 @@ pub(crate) fn open_empty(path: &Path, version: i64, tables: &str) -> rusqlite::R
     }
 }
 
-/// Opens or creates the file, which others wait for from now on.
 fn alone(path: &Path) -> rusqlite::Result<Connection> {
     let connection = connect(path)?;
     connection.busy_timeout(PATIENCE)?;
     connection.execute_batch(UNFLUSHED)?;
     connection.execute_batch(PAGE)?;
-    // In this order nobody who waits for a lock keeps another meanwhile.
+    // This order prevents a deadlock between waiting processes.
     connection.execute_batch("BEGIN EXCLUSIVE; PRAGMA locking_mode = EXCLUSIVE; COMMIT")?;
     Ok(connection)
 }
 
-/// Lets others at a file that was opened [empty](open_empty).
-///
-/// # Errors
-/// Those of SQLite.
 pub(crate) fn share(connection: &Connection) -> rusqlite::Result<()> {
-    // The lock goes with the next question.
+    // The lock is released by the next query.
     connection.execute_batch("PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_schema LIMIT 1")
 }
 
@@ -163,8 +151,7 @@ fn remove(path: &Path) {
 mod tests {
     use super::*;
 
-    /// What is asked often stays prepared, and indices are made as they are wanted: two files have as many, and
-    /// not the same.
+    /// Cached statements use indices that the new file has, too, but in other places.
     #[test]
     fn who_has_an_emptied_file_open_reads_what_is_in_it_now() {
         const TABLES: &str =

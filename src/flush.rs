@@ -1,36 +1,31 @@
-//! How the files of one command reach the disk: with as few waits for the drive as their file
-//! system allows.
+//! Makes a command's files durable with few waits for the disk.
 //!
-//! A flush per file costs a wait for the drive each, and a small proposal has a dozen objects.
-//! ext4 and XFS commit changes of names and sizes in order: once the *content* of the new files is
-//! written out, and that of the ref that names them, flushing the directory in which the ref gets its
-//! name makes all of it durable at once, for what came before it in the journal is on the disk before
-//! it is. git relies on the same
-//! (`core.fsyncMethod=batch` in git-config(1)). Everywhere else each file is flushed, and each
-//! directory in which it got its name. (An ext4 made without its journal gets no more than with git:
-//! a power cut there can take what it likes.)
+//! A flush per file waits for the disk each time, and a small proposal has a dozen objects. ext4
+//! and XFS commit names and sizes in order. Once the *contents* of new files and of their ref are
+//! written out, one flush of the ref's directory makes all durable. Git relies on this, too
+//! (`core.fsyncMethod=batch` in git-config(1)). Elsewhere each file and directory is flushed. ext4
+//! without a journal gives no guarantee, as with git.
 
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Most files that wait for their flush at once: a process may have few open, 256 on some systems.
+/// Files waiting for a flush: some systems allow 256 open ones.
 pub(crate) const OPEN: usize = 64;
 
-/// What is done with new files before they get their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
-    /// Nothing: what can be rebuilt, or `core.fsync=none`.
+    /// For rebuildable files and `core.fsync=none`.
     No,
-    /// Each is flushed, and then the directories of their names.
+    /// Flushes each file, then the directories.
     Each,
-    /// Their content is written out. What is renamed or flushed later (a ref) comes after them.
+    /// Writes contents out; a later rename or flush (of a ref) is ordered after them.
     Ordered,
 }
 
 impl Method {
-    /// What durable files below `directory` need, when what names them is below `barrier`.
+    /// For files below `directory` that a name below `barrier` makes reachable.
     pub fn durable(directory: &Path, barrier: &Path) -> Self {
         if ordered(directory) && same_device(directory, barrier) {
             Self::Ordered
@@ -39,26 +34,18 @@ impl Method {
         }
     }
 
-    /// Sees off the directories in which files have got their names.
+    /// Flushes the directories of new names, where needed.
     pub fn directories(self, directories: &BTreeSet<PathBuf>) {
         if self == Self::Each {
             directories.iter().for_each(|directory| flush_directory(directory));
         }
     }
 
-    /// Sees `files` off.
-    ///
-    /// # Errors
-    /// The system's, of writing to the disk.
     pub fn files(self, files: &[File]) -> io::Result<()> {
         self.files_while(files, &mut || ())
     }
 
-    /// As [`Method::files`], and calls `meanwhile` once: while the drive writes, where the files do
-    /// not wait for it one by one.
-    ///
-    /// # Errors
-    /// As [`Method::files`].
+    /// Also calls `meanwhile` once: for `Ordered`, while the disk writes.
     pub fn files_while(self, files: &[File], meanwhile: &mut dyn FnMut()) -> io::Result<()> {
         if self == Self::Ordered {
             start(files);
@@ -72,23 +59,19 @@ impl Method {
     }
 }
 
-/// Makes the names in `directory` durable where the system can (Windows cannot, nor needs to).
+/// Flushes the names in `directory`; errors are ignored.
 pub(crate) fn flush_directory(directory: &Path) {
     let _ = sync_directory(directory);
 }
 
-/// The same, and says where it fails.
-///
-/// # Errors
-/// The system's, of opening the directory and of writing to the disk.
 pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory).and_then(|directory| directory.sync_all())
 }
 
-/// Whether the file system of `directory` commits names and sizes in the order they were made.
+/// True if the file system commits names and sizes in order.
 #[cfg(target_os = "linux")]
 fn ordered(directory: &Path) -> bool {
-    // statfs(2).
+    // Magic numbers of statfs(2).
     const EXT: u64 = 0xEF53;
     const XFS: u64 = 0x5846_5342;
     rustix::fs::statfs(directory).is_ok_and(|facts| matches!(facts.f_type as u64, EXT | XFS))
@@ -105,7 +88,7 @@ fn same_device(a: &Path, b: &Path) -> bool {
     a == b || device(a).is_some_and(|at| Some(at) == device(b))
 }
 
-/// Starts writing all of `files` out. Only a head start: what fails here fails again in [`wait`].
+/// Starts writing `files` out; `wait` reports errors.
 #[cfg(target_os = "linux")]
 fn start(files: &[File]) {
     for file in files {
@@ -113,7 +96,6 @@ fn start(files: &[File]) {
     }
 }
 
-/// Waits until each of `files` is written out.
 #[cfg(target_os = "linux")]
 fn wait(files: &[File]) -> io::Result<()> {
     const WAIT: u32 = libc::SYNC_FILE_RANGE_WAIT_BEFORE
@@ -136,7 +118,7 @@ fn wait(files: &[File]) -> io::Result<()> {
     files.iter().try_for_each(File::sync_data)
 }
 
-/// sync_file_range(2) over the whole of `file`; no crate at hand has it.
+/// sync_file_range(2) on all of `file`; no dependency offers it.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn sync_file_range(file: &File, flags: u32) -> io::Result<()> {
@@ -168,7 +150,7 @@ mod tests {
     #[test]
     fn only_a_journalled_file_system_on_one_device_is_ordered() {
         let directory = tempfile::tempdir().unwrap();
-        // proc(5) is neither, and another device than any directory for temporary files.
+        // proc(5) is neither, and on another device.
         assert_eq!(Method::durable(Path::new("/proc/self"), directory.path()), Method::Each);
         assert_eq!(Method::durable(directory.path(), Path::new("/proc/self")), Method::Each);
         assert_eq!(Method::durable(&directory.path().join("none"), directory.path()), Method::Each);

@@ -1,9 +1,9 @@
-//! `aye/` in the git directory, where aye keeps what is not in git objects.
+//! `aye/` in the git directory, for data outside git objects.
 //!
-//! An agent in a sandbox may write `.git` and not what is outside the repository. What lies here is
-//! therefore never believed, and no name here may lead elsewhere: each directory is opened without
-//! following a symlink, and files are named relative to it. The git directory itself may be reached
-//! through symlinks, as git allows.
+//! A sandboxed agent may be able to write `.git`, but nothing outside the repository. Files here
+//! are therefore never believed, and no name leads elsewhere: directories are opened without
+//! following symlinks. Only the git directory itself may be reached through symlinks, as git
+//! allows.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -14,29 +14,27 @@ use bstr::{BStr, BString, ByteSlice};
 use crate::beneath::{Access, Dir, FileKind, open_last};
 use crate::error::{Error, Result};
 
-/// Error codes of aye's own directory.
 pub mod codes {
     crate::codes! {
         PRIVATE_DIR_UNSAFE = "private_dir_unsafe", Refused, "a symlink, or a file of the wrong kind, where aye keeps its own files in the git directory; it is not followed";
     }
 }
 
-/// Largest file that is read here, in bytes: 256 MiB.
+/// Largest file read: 256 MiB.
 pub(crate) const LIMIT: u64 = 1 << 28;
 
-/// The directories directly in `aye/`; every other name there is a file's.
+/// Directories in `aye/`; all other names are files.
 const DIRECTORIES: &[&str] = &["broken", "edited", "journal", "sessions", "try"];
 
-/// Those of them that have other files than aye's own: what a repair moved there, and trials.
+/// Directories with foreign files: repair's and trials'.
 const OTHERS: &[&str] = &["broken", "try"];
 
-/// How the name of a journal ends that a repair has set aside as it was.
+/// Suffix of journals set aside by a repair.
 const ASIDE: &str = ".bad";
 
-/// How deep aye's own files lie in one of them at most.
+/// Maximum depth of aye's own files.
 const DEEPEST: usize = 8;
 
-/// A directory of aye's own, open.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
@@ -44,11 +42,10 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Opens the directory at `path`, whose last component is not followed. `None` if nothing is
-    /// there.
+    /// Opens `path`, whose last component must not be a symlink; `None` if missing.
     ///
     /// # Errors
-    /// `private_dir_unsafe` if it is not a directory; the system's refusal.
+    /// `private_dir_unsafe` if it is not a directory.
     pub fn open(path: &Path) -> Result<Option<Self>> {
         match open_last(path) {
             Ok(dir) => Ok(Some(Self { path: path.into(), dir })),
@@ -60,10 +57,7 @@ impl Directory {
         }
     }
 
-    /// Opens the directory at `path`, which is created if need be.
-    ///
-    /// # Errors
-    /// As [`Directory::open`].
+    /// Opens `path`, created if missing.
     pub fn make(path: &Path) -> Result<Self> {
         if let Some(found) = Self::open(path)? {
             return Ok(found);
@@ -76,10 +70,7 @@ impl Directory {
         Self::open(path)?.ok_or_else(|| failed(ErrorKind::NotFound.into()))
     }
 
-    /// Opens a directory directly in this one. `None` if nothing has the name.
-    ///
-    /// # Errors
-    /// As [`Directory::open`].
+    /// Opens a subdirectory; `None` if missing.
     pub fn inside(&self, name: &str) -> Result<Option<Self>> {
         let path = self.path.join(name);
         match self.dir.enter(name.into()) {
@@ -89,10 +80,7 @@ impl Directory {
         }
     }
 
-    /// Opens a directory directly in this one, which is created if need be.
-    ///
-    /// # Errors
-    /// As [`Directory::open`].
+    /// Opens a subdirectory, created if missing.
     pub fn make_inside(&self, name: &str) -> Result<Self> {
         if let Some(found) = self.inside(name)? {
             return Ok(found);
@@ -107,29 +95,24 @@ impl Directory {
         self.inside(name)?.ok_or_else(gone)
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The open directory, for single names.
     pub(crate) fn dir(&self) -> &Dir {
         &self.dir
     }
 
-    /// Opens a regular file.
-    ///
     /// # Errors
-    /// `private_dir_unsafe` if it is anything else; the system's refusal.
+    /// `private_dir_unsafe` unless it is a regular file.
     pub(crate) fn file(&self, name: &BStr, access: Access) -> Result<fs::File> {
         self.dir.open(name, access).map_err(|error| self.refused(name, false, "open", &error))
     }
 
-    /// The content of a regular file. `None` if nothing has the name.
+    /// Reads a regular file; `None` if missing.
     ///
     /// # Errors
-    /// `private_dir_unsafe` if it is anything else, `size_limit_exceeded` over 256 MiB; the system's
-    /// refusal.
+    /// `private_dir_unsafe` for another kind, `size_limit_exceeded`.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let name = BStr::new(name);
         let failed = |error: &io::Error| self.refused(name, false, "read", error);
@@ -152,18 +135,12 @@ impl Directory {
         Ok(Some(bytes))
     }
 
-    /// Writes a file whole or not at all: readers see the old content or the new.
-    ///
-    /// # Errors
-    /// The system's refusal.
+    /// Replaces a file atomically.
     pub fn replace(&self, name: &str, bytes: &[u8], flush: bool) -> Result<()> {
         self.replace_after(name, bytes, flush, |_| Ok(()))
     }
 
-    /// The same, with something to do when the new file is complete and does not have its name yet.
-    ///
-    /// # Errors
-    /// The system's refusal; those of `then`, after which nothing is replaced.
+    /// Calls `then` between writing and renaming; its error replaces nothing.
     pub(crate) fn replace_after(
         &self,
         name: &str,
@@ -188,13 +165,13 @@ impl Directory {
         })
     }
 
-    /// Removes a file or a symlink (never what it leads to), if there is one.
+    /// Unlinks a file or symlink.
     pub fn remove(&self, name: &str) {
         let _ = self.dir.unlink(name.into());
     }
 
-    /// What lies here and is not what aye put there: symlinks at any depth, but for those in a trial or that a
-    /// repair has moved, and files of the wrong kind. For `aye/` itself.
+    /// Entries not created by aye: files of the wrong kind, and symlinks outside trials and
+    /// repaired data. For `aye/` itself.
     pub fn unsafe_entries(&self) -> Vec<Error> {
         let contents = self.contents();
         let mut found = Vec::new();
@@ -208,7 +185,7 @@ impl Directory {
         found
     }
 
-    /// Adds the symlinks below the directory `name`, if it is one, to `found`.
+    /// Adds the symlinks below `name`.
     fn symlinks_in(&self, name: &BStr, deep: usize, found: &mut Vec<Error>) {
         let Ok(dir) = self.dir.enter(name) else { return };
         let below = Self { path: self.path.join(name.to_path_lossy()), dir };
@@ -225,7 +202,7 @@ impl Directory {
         }
     }
 
-    /// The names that are here, each with whether it can be used. For `aye/` itself.
+    /// Entries, each with its usability. For `aye/` itself.
     pub(crate) fn contents(&self) -> Vec<(BString, Result<()>)> {
         let mut found = Vec::new();
         for (name, kind) in self.dir.kinds().unwrap_or_default() {
@@ -255,8 +232,8 @@ impl Directory {
     }
 }
 
-/// Checks that `path`, a file for a library that opens it by name, is a regular file of one name, or
-/// missing. Returns whether it is there.
+/// Checks that `path`, which a library opens by name, is missing or a regular file without other
+/// hard links. Returns `true` if it exists.
 ///
 /// # Errors
 /// `private_dir_unsafe`.
