@@ -1,38 +1,31 @@
-//! The one error type: a stable code, what was wrong, and what to do next.
+//! The error type: a stable code, a message and a hint.
 //!
-//! Every room of the library declares its own codes with [`codes!`](crate::codes) and returns
-//! [`Error`]. The edge (`cli/`, `tools/`) renders it; nothing below prints.
+//! Each room declares its codes with `codes!`. `cli/` and `tools/` render errors; nothing below
+//! prints.
 
 use std::fmt;
 
-/// Process exit status of a failure, in the classes that scripts may rely on.
+/// Exit status, in classes that scripts may rely on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Exit {
-    /// The work was done.
     Done = 0,
-    /// A negative answer: a check found something, nothing matched.
+    /// A check found something, or nothing matched.
     Negative = 1,
-    /// The command line itself was wrong.
     Usage = 2,
-    /// The thing named does not exist.
     NotFound = 3,
-    /// Refused by policy or by the operating system, or a human has to decide.
+    /// Refused by policy or the operating system, or a person must decide.
     Refused = 4,
-    /// Conflict, or based on something that has changed.
     Conflict = 5,
-    /// The input is invalid.
     Invalid = 6,
-    /// Another process holds what is needed, or there is no space.
+    /// Another process holds a resource, or the disk is full.
     Busy = 7,
-    /// The work was done and could not be recorded.
+    /// The work was done, but not recorded.
     Unrecorded = 8,
-    /// A bug in aye, and nothing else.
     Bug = 70,
 }
 
 impl Exit {
-    /// Every exit status, in order.
     pub const ALL: [Self; 10] = [
         Self::Done,
         Self::Negative,
@@ -46,7 +39,7 @@ impl Exit {
         Self::Bug,
     ];
 
-    /// One line for the table in the documentation.
+    /// Text of the documentation's table.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Done => "the work was done",
@@ -67,18 +60,16 @@ impl Exit {
     }
 }
 
-/// A stable, documented error code.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The code as it appears in output, for example `old_content_not_found`.
+    /// Shown in output, such as `old_content_not_found`.
     pub id: &'static str,
-    /// The exit status that goes with it.
     pub exit: Exit,
-    /// One line for the table in the documentation.
+    /// Text of the documentation's table.
     pub meaning: &'static str,
 }
 
-/// Declares a room's error codes as statics, and `ALL`, the list of them.
+/// Declares a room's error codes as statics, and their list `ALL`.
 #[macro_export]
 macro_rules! codes {
     ($($name:ident = $id:literal, $exit:ident, $meaning:literal;)*) => {
@@ -88,12 +79,10 @@ macro_rules! codes {
                 id: $id, exit: $crate::error::Exit::$exit, meaning: $meaning,
             };
         )*
-        /// Every code declared here, in order.
         pub static ALL: &[&$crate::error::Code] = &[$(&$name),*];
     };
 }
 
-/// Codes that belong to no room in particular.
 pub mod codes {
     codes! {
         USAGE = "usage", Usage, "the command line was wrong";
@@ -109,14 +98,12 @@ pub mod codes {
     }
 }
 
-/// The particular of an error that names the parameters of a call which nobody asked for: a tool's answer
-/// has it beside the error.
+/// Detail of an error that names unknown parameters of a call; a tool's response shows it
+/// separately.
 pub const IGNORED: &str = "ignored_parameters";
 
-/// What went wrong, where, and what to do next.
-///
-/// `message` is one sentence, lower case, that quotes what the caller gave; `hint` says what to
-/// type next; `details` are machine-readable particulars (line numbers, paths).
+/// `message` is one lower-case sentence that quotes the caller's input, `hint` the next command,
+/// `details` machine-readable data.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.message)]
 pub struct Error(Box<Inner>);
@@ -129,37 +116,33 @@ struct Inner {
     details: Vec<(&'static str, serde_json::Value)>,
 }
 
-/// Result with the one error type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// An error with `code` and a one-sentence message.
     pub fn new(code: &'static Code, message: impl Into<String>) -> Self {
         Self(Box::new(Inner { code, message: message.into(), hint: None, details: Vec::new() }))
     }
 
-    /// Adds what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// Adds a machine-readable particular.
     #[must_use]
     pub fn with(mut self, key: &'static str, value: impl Into<serde_json::Value>) -> Self {
         self.0.details.push((key, value.into()));
         self
     }
 
-    /// Says first what stands nonetheless.
+    /// Prefixes the message with what was done nonetheless.
     #[must_use]
     pub fn after(mut self, what: impl fmt::Display) -> Self {
         self.0.message = format!("{what}: {}", self.0.message);
         self
     }
 
-    /// An operating-system failure while doing `what` (a phrase such as `"write src/a.rs"`).
+    /// `what` is a phrase such as `"write src/a.rs"`.
     pub fn io(what: impl fmt::Display, error: &std::io::Error) -> Self {
         use std::io::ErrorKind as K;
         let (code, hint): (&'static Code, &str) = match error.kind() {
@@ -174,8 +157,8 @@ impl Error {
         Self::new(code, format!("cannot {what}: {error}")).hint(hint)
     }
 
-    /// As [`Error::io`], on `path`: where the system denies permission, with who owns it (or the
-    /// directory above it, where it does not exist) and who this process is.
+    /// `Error::io` on `path`; for denied permission it adds the owner of the nearest existing path,
+    /// and this user.
     pub fn file(what: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         let mut failed = Self::io(format_args!("{what} {}", path.display()), error);
         if error.kind() == std::io::ErrorKind::PermissionDenied {
@@ -190,33 +173,29 @@ impl Error {
         failed
     }
 
-    /// A state that the code believes impossible.
+    /// A state believed impossible.
     pub fn bug(message: impl Into<String>) -> Self {
         Self::new(&codes::INTERNAL, message)
             .hint("this is a bug in aye; `aye doctor` shows whether the store is sound")
     }
 
-    /// The stable code.
     pub fn code(&self) -> &'static Code {
         self.0.code
     }
 
-    /// The one-sentence message.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What to do next, if there is something.
     pub fn hint_text(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
 
-    /// Machine-readable particulars, in the order they were added.
+    /// In order of addition.
     pub fn details(&self) -> &[(&'static str, serde_json::Value)] {
         &self.0.details
     }
 
-    /// True when this error carries `code`.
     pub fn is(&self, code: &'static Code) -> bool {
         self.0.code.id == code.id
     }

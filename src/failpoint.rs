@@ -1,13 +1,10 @@
-//! Named places at which a crash test stops the process, or makes a write fail.
+//! Named write steps where a crash test kills the process or fails the step.
 //!
-//! Only with the feature `failpoints`, which tests turn on, and not in release builds, which benches
-//! measure; without them the macro is nothing. The tests set the
-//! variable `FAILPOINTS`, for example `FAILPOINTS="worktree.rename=3*off->return"`:
-//! at the fourth rename the process is gone, as after `kill -9`. `return(disk_full)`,
-//! `return(read_only)` and `return(io)` make the step fail instead, where the step can.
+//! Active with the feature `failpoints` in debug builds, else empty. The variable `FAILPOINTS`,
+//! such as `FAILPOINTS="worktree.rename=3*off->return"`, kills the process at the fourth rename.
+//! `return(disk_full)`, `return(read_only)` and `return(io)` fail the step.
 
-/// Marks a write step. `failpoint!("name")` is a statement that may end the process;
-/// `failpoint!("name", io)` is an `std::io::Result<()>` that may also be a failure.
+/// `failpoint!("name")` may end the process; `failpoint!("name", io)` is a `Result` that may fail.
 #[macro_export]
 macro_rules! failpoint {
     ($name:literal) => {
@@ -23,15 +20,11 @@ macro_rules! failpoint {
     }};
 }
 
-/// What the macro calls: ends the process or returns the failure that `FAILPOINTS` asks for.
-///
-/// # Errors
-/// The failure asked for.
 #[cfg(all(feature = "failpoints", debug_assertions))]
 pub fn reached(name: &str) -> std::io::Result<()> {
     use std::io::ErrorKind;
     static READ: std::sync::Once = std::sync::Once::new();
-    // Kept for the life of the process: dropping it would clear what was read.
+    // Leaked: dropping it would clear the configuration.
     READ.call_once(|| std::mem::forget(fail::FailScenario::setup()));
     match fail::eval(name, |argument| argument) {
         None => Ok(()),

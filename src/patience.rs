@@ -1,25 +1,22 @@
-//! What a process reports that waits for another one: a line, once it has waited for longer than a moment.
-//! Without it an agent, or a build, sees a command that hangs.
+//! Reports a long wait for another process; without a line the command seems to hang.
 
 use std::fs::{File, TryLockError};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// How long nothing is reported.
+/// Silent period.
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Where the line goes: nowhere, until `cli/` has named a place.
+/// Set by `cli/`; unset reports nothing.
 static REPORT: OnceLock<fn(&str)> = OnceLock::new();
 
-/// From now on `report` gets the lines of this process.
 pub fn report_to(report: fn(&str)) {
     let _ = REPORT.set(report);
 }
 
-/// One wait, from its beginning.
 #[derive(Debug)]
 pub struct Wait {
     started: Instant,
@@ -27,17 +24,15 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// Begins one.
     pub fn begin() -> Self {
         Self { started: Instant::now(), is_reported: false }
     }
 
-    /// How long it has taken.
     pub fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// It goes on: reported once, with the sentence `why`.
+    /// Reports the sentence `why` once, after `MOMENT`.
     pub fn goes_on(&mut self, why: impl FnOnce() -> String) {
         if self.is_reported || self.elapsed() < MOMENT {
             return;
@@ -49,10 +44,7 @@ impl Wait {
     }
 }
 
-/// Locks `file`, however long that takes.
-///
-/// # Errors
-/// The system's refusal.
+/// Locks `file`, waiting without limit.
 pub fn lock(file: &File, why: impl Fn() -> String) -> std::io::Result<()> {
     let mut wait = Wait::begin();
     while !wait.is_reported {
