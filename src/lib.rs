@@ -1,8 +1,6 @@
 //! aye, the write gate between coding agents and a git repository.
 //!
-//! Agents propose, people review, git keeps it all. `ARCHITECTURE.md` in the project root is the
-//! map of these modules. The library takes values and returns values: the clock, the environment,
-//! the terminal and the process are read in [`cli`] alone and passed in.
+//! `ARCHITECTURE.md` maps the modules. Clock, environment and terminal are read in `cli` alone.
 
 #![cfg_attr(without_sources, doc(html_no_source))]
 

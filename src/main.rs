@@ -1,4 +1,4 @@
-//! The `aye` program: hands the process to [`aye::cli`] and returns its exit status.
+//! The `aye` program; see `aye::cli`.
 
 fn main() -> std::process::ExitCode {
     aye::cli::main(std::env::args_os())

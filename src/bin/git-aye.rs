@@ -1,7 +1,6 @@
-//! `git aye …`: starts the `aye` that is installed beside this program (else the one on `PATH`)
-//! with the same arguments, and ends as it ends.
+//! `git aye …`: runs the `aye` beside this program, else the one on `PATH`.
 //!
-//! A launcher and no second copy: both are the same program, and its size and link time count once.
+//! A launcher instead of a copy saves size and link time.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,7 +8,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// The exit status of a shell that does not find a command.
+/// A shell's status for an unknown command.
 const NOT_FOUND: u8 = 127;
 
 fn main() -> ExitCode {
@@ -28,7 +27,7 @@ fn main() -> ExitCode {
     ExitCode::from(NOT_FOUND)
 }
 
-/// The program to start: absolute if it is beside this one, else a name for `PATH`.
+/// Absolute, or a name for `PATH`.
 fn aye() -> OsString {
     let name = format!("aye{}", env::consts::EXE_SUFFIX);
     let beside = |program: PathBuf| {
@@ -36,12 +35,11 @@ fn aye() -> OsString {
         path.is_file().then_some(path)
     };
     let program = env::current_exe().ok();
-    // Package managers link programs into a common directory: look there, then where they really are.
+    // Package managers install links: look beside the link, then beside its target.
     let real = program.as_ref().and_then(|program| program.canonicalize().ok());
     program.and_then(beside).or_else(|| real.and_then(beside)).map_or(name.into(), Into::into)
 }
 
-/// Becomes `command`.
 fn run(command: &mut Command) -> std::io::Result<ExitCode> {
     use std::os::unix::process::CommandExt as _;
     Err(command.exec())
