@@ -28,6 +28,7 @@ use crate::worktree::directories::{Directories, parent};
 use crate::worktree::write::{Flush, cannot_remove, make_directory, remove_empty};
 use crate::worktree::{Worktree, cannot_read, cannot_write, mode};
 
+/// A journal of an unknown author is not believed by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Author {
     This,
