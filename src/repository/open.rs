@@ -151,8 +151,8 @@ fn target(directory: &Path, link: &Path) -> Option<PathBuf> {
 }
 
 /// The work tree that git implies if only `GIT_DIR` is set: the current directory. `None` below the
-/// repository's own, which git would cut to the subdirectory, and inside the repository, where a
-/// push starts hooks.
+/// repository's own work tree, where git would treat the subdirectory as the top, and inside the
+/// repository, where a push starts hooks.
 fn implied_top(repo: &gix::Repository, directory: &Path) -> Option<PathBuf> {
     let config = repo.config_snapshot();
     let implied = std::env::var_os("GIT_IMPLICIT_WORK_TREE").is_none_or(|value| value != "0");
