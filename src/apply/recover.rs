@@ -118,7 +118,8 @@ impl journal::Judge for OfStore<'_> {
 }
 
 /// The subject of a transaction's event. `id` is a proposal's, or for an undo a direct patch's
-/// (`patch_…`). One command writes at a time, so kind, id and time suffice.
+/// (`patch_…`). One command writes at a time and its events share one time, so kind, id and time
+/// suffice.
 pub fn subject(kind: &str, id: &dyn std::fmt::Display, now: DateTime<Utc>) -> String {
     format!("{kind} {id} {}", timestamp(now))
 }
