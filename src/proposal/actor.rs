@@ -1,4 +1,4 @@
-//! Who does something: a name, an address and a kind.
+//! Actors, and the agent run that a harness reports.
 
 use std::fmt;
 
@@ -6,19 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::words;
 
-/// Who recorded an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
-    /// Name, as in `user.name`, or the agent's own.
+    /// Git's `user.name`, or the agent's own.
     pub name: String,
-    /// Address, as in `user.email`; may be empty.
+    /// Git's `user.email`; may be empty.
     pub email: String,
-    /// Person, agent or build machine.
     pub kind: ActorKind,
 }
 
 impl Actor {
-    /// What tells people apart: the address whatever its case, or without one the name.
+    /// Tells people apart: the address regardless of case, or else the name.
     pub fn identity(&self) -> String {
         match self.email.trim() {
             "" => self.name.trim().to_owned(),
@@ -26,30 +24,28 @@ impl Actor {
         }
     }
 
-    /// The name, and what it is where it is not a person: an agent may have a person's name. Untrusted.
+    /// Untrusted. The kind is shown because an agent may use a person's name.
     pub fn titled(&self) -> String {
         format!("{}{}", self.kind.title(), self.name)
     }
 }
 
-/// What the harness of an agent says of the run that recorded an event: a claim, by which nothing is
-/// decided. Never a transcript.
+/// A harness's claim about the run; no decision depends on it. Never a transcript.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentRun {
-    /// The session, by the name that its harness or `AYE_SESSION` gives it.
+    /// From the harness or `AYE_SESSION`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The model, as `AYE_MODEL` or the harness names it.
+    /// From the harness or `AYE_MODEL`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
 impl AgentRun {
-    /// Longest name of a session or a model that is recorded, in bytes.
+    /// Longest name, in bytes.
     const MOST: usize = 200;
 
-    /// Of what a harness says: a text that is empty, too long, or not of one printable line is ignored.
-    /// `None` where nothing is left.
+    /// Ignores a text that is empty, too long, or not one printable line.
     pub fn new(session: Option<&str>, model: Option<&str>) -> Option<Self> {
         let fits = |text: &&str| {
             !text.is_empty() && text.len() <= Self::MOST && !text.chars().any(char::is_control)
@@ -59,7 +55,7 @@ impl AgentRun {
         (run != Self::default()).then_some(run)
     }
 
-    /// Reads what an event says, whatever it is: nothing in it makes an event malformed.
+    /// Never makes an event malformed.
     pub fn lenient(value: &serde_json::Value) -> Option<Self> {
         let text = |name: &str| value.get(name).and_then(serde_json::Value::as_str);
         Self::new(text("session"), text("model"))
@@ -67,7 +63,7 @@ impl AgentRun {
 }
 
 words! {
-    /// Person, agent or build machine. One Unix account cannot prove which; see the README's limits.
+    /// Person, agent or build machine. One Unix account cannot prove which; see README's limits.
     pub enum ActorKind {
         /// A person.
         Human = "human",
@@ -79,7 +75,6 @@ words! {
 }
 
 impl ActorKind {
-    /// What stands before the name of what is not a person.
     pub fn title(self) -> &'static str {
         match self {
             Self::Human => "",

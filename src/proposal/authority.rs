@@ -1,25 +1,24 @@
-//! The right to decide, as a value: made by the rule function alone, and demanded by the store's
-//! writer for every decision. Code without one does not compile to an event.
+//! The right to decide, as a value. Only the rule function makes one; the store's writer demands
+//! one for every decision. Code without one cannot record a decision.
 
 use super::event::Evidence;
 use super::rules::{self, Answer, Class, Permits, Verb};
 use super::{Actor, ActorKind, Proposal, codes};
 use crate::error::{Error, Result};
 
-/// Who asks for something, with all that the edge knows of them.
+/// The caller, with all that `cli/` knows of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// Name, address and kind, as events record them.
     pub actor: Actor,
-    /// The environment variable that gave an agent away, such as `CODEX_THREAD_ID`; `None` for
-    /// people and for unmarked callers of tools.
+    /// Environment variable that revealed an agent, such as `CODEX_THREAD_ID`. `None` for people
+    /// and unmarked tool callers.
     pub marker: Option<String>,
-    /// The caller came through a tool contract.
+    /// True for a call through a tool contract.
     pub tool: bool,
 }
 
 impl Caller {
-    /// The row of the rules that holds for it.
+    /// Column of the rule table.
     pub fn class(&self) -> Class {
         match self.actor.kind {
             ActorKind::Agent if self.tool && self.marker.is_none() => Class::Tool,
@@ -30,28 +29,23 @@ impl Caller {
     }
 }
 
-/// What is asked for.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
-    /// What is to be done.
     pub verb: Verb,
-    /// To which proposal; `None` where there is none yet.
+    /// `None` if there is no proposal yet.
     pub proposal: Option<&'a Proposal>,
-    /// The clone that it would be written in, if it has a name.
+    /// Clone that would record it, if it has a name.
     pub clone: Option<&'a str>,
-    /// What shows that the caller decided.
     pub evidence: Evidence,
-    /// It changes memory.
     pub memory: bool,
-    /// It changes a sensitive path.
     pub sensitive: bool,
-    /// It changes a file that instructs coding agents: only a person lets it in.
+    /// True if it changes a file that instructs coding agents: only a person may apply that.
     pub instructs: bool,
-    /// The command a person would type.
+    /// Command that a person would type, for hints.
     pub command: &'a str,
 }
 
-/// The right of one actor to do one thing.
+/// The right of one actor to one verb.
 #[derive(Clone, Debug)]
 pub struct Authority {
     actor: Actor,
@@ -60,39 +54,35 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Who has it.
     pub fn actor(&self) -> &Actor {
         &self.actor
     }
 
-    /// What it is for.
     pub fn verb(&self) -> Verb {
         self.verb
     }
 
-    /// What shows that the actor decided.
     pub fn evidence(&self) -> &Evidence {
         &self.evidence
     }
 
-    /// A person has it: what checks and trailers count.
+    /// True for a person's decision: checks and trailers count no other.
     pub fn is_of_a_person(&self) -> bool {
         self.actor.kind == ActorKind::Human && rules::is_personal(&self.evidence)
     }
 
-    /// The authority of the memory manifest in HEAD: requests of the intents that it routes to
-    /// `apply` are written without a person. Recorded with evidence `tool`, and never counted as
-    /// an approval.
+    /// Authority of the memory manifest in HEAD: requests of intents that it routes to `apply` need
+    /// no person. Recorded with evidence `tool`; never counted as an approval.
     pub(crate) fn of_the_manifest(actor: &Actor) -> Self {
         Self { actor: actor.clone(), verb: Verb::Apply, evidence: Evidence::Tool }
     }
 }
 
-/// The rules: an authority, or why there is none.
+/// Applies the rule table.
 ///
 /// # Errors
 /// `human_approval_required` for what only a person may do, and for other proposers' proposals;
-/// `terminal_required` where `--yes` is not enough.
+/// `terminal_required` if `--yes` is not enough.
 pub fn authorise(caller: &Caller, request: &Request<'_>, permits: &Permits) -> Result<Authority> {
     let class = caller.class();
     let own = || {
@@ -107,7 +97,7 @@ pub fn authorise(caller: &Caller, request: &Request<'_>, permits: &Permits) -> R
         Answer::OwnOrCiIfPolicy => permits.ci_may_apply || own(),
         Answer::CiIfPolicy => permits.ci_may_apply && !(request.instructs && request.verb.writes()),
         Answer::Asked => rules::is_personal(&request.evidence),
-        // Whoever writes has asked for the gate.
+        // The caller checks the gate before it writes.
         Answer::Ungated | Answer::AttendedOrUngated => true,
         Answer::Decides => {
             if request.evidence == Evidence::Flag
@@ -131,7 +121,7 @@ pub fn authorise(caller: &Caller, request: &Request<'_>, permits: &Permits) -> R
 }
 
 fn needs_terminal(request: &Request<'_>, permits: &Permits) -> Error {
-    // Each by itself: a path may be memory and a sensitive one.
+    // Checked separately: one path may be both memory and sensitive.
     let wanted = [
         (permits.wants_terminal(request.memory, false), "memory", "memory"),
         (permits.wants_terminal(false, request.sensitive), "a sensitive path", "sensitive"),

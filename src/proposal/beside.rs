@@ -1,11 +1,11 @@
-//! Decisions that clones have made without knowing of each other: which are alike, and what settles others.
+//! Concurrent decisions, made in clones that had not seen each other: which agree, and how to
+//! settle a contest.
 
 use super::Proposal;
 use super::event::Written;
 use super::state::{Decision, State};
 
 impl State {
-    /// The decision, if there is one.
     pub fn decision(&self) -> Option<&Decision> {
         match self {
             Self::Pending => None,
@@ -13,7 +13,6 @@ impl State {
         }
     }
 
-    /// `pending`, `applied`, `rejected` or `withdrawn`.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -25,14 +24,14 @@ impl State {
 }
 
 impl Decision {
-    /// Whether it was made in one of the clones `own`.
+    /// True if made in one of the clones `own`.
     pub fn is_of(&self, own: &[String]) -> bool {
         own.contains(&self.clone)
     }
 }
 
 impl Proposal {
-    /// All decisions that stand, the one that counts first.
+    /// The one that counts comes first.
     pub fn decisions(&self) -> impl Iterator<Item = &Decision> {
         self.states().filter_map(State::decision)
     }
@@ -41,8 +40,8 @@ impl Proposal {
         std::iter::once(&self.state).chain(&self.beside)
     }
 
-    /// Whether two clones that decided so have decided alike: both said nay, or aye to the same content of the same
-    /// files. Of a part that is taken each makes a revision of its own.
+    /// True if both rejected, or both applied the same content to the same files. Revisions are not
+    /// compared: each partial apply makes its own.
     pub fn is_like(&self, one: &State, other: &State) -> bool {
         match (one, other) {
             (State::Applied(a), State::Applied(b)) => a.made == b.made,
@@ -51,13 +50,11 @@ impl Proposal {
         }
     }
 
-    /// Whether a no stands, beside whatever else.
     pub fn is_rejected(&self) -> bool {
         self.states().any(|state| matches!(state, State::Rejected(_)))
     }
 
-    /// The applies that stand of the revision that counts, that one first: several where people have applied it
-    /// in clones that did not know of each other.
+    /// Applies that agree with the decision that counts, that one first.
     pub fn applies(&self) -> impl Iterator<Item = &Decision> {
         self.states().filter_map(|state| match state {
             State::Applied(decision) if self.is_like(state, &self.state) => Some(decision),
@@ -65,8 +62,8 @@ impl Proposal {
         })
     }
 
-    /// The apply that stands and was made in one of the clones `own`, if that wrote anything, like the one that
-    /// counts or not; else that one. What was written here nobody else knows as well.
+    /// The apply of a clone in `own` that wrote files, agreeing or not; otherwise the one that
+    /// counts. Only that clone knows what its files held before.
     pub fn apply_here(&self, own: &[String]) -> Option<&Decision> {
         let writes = |made: &Decision| made.written.iter().any(|file| file.before != file.after);
         let is_here = |made: &&Decision| made.is_of(own) && writes(made);
@@ -77,9 +74,9 @@ impl Proposal {
         all.into_iter().find(is_here).or_else(|| self.applies().next())
     }
 
-    /// What this clone may take back of `decision`, an apply that stands: what was written, where it was made in one of
-    /// the clones `own`. Of another one it is the step of the revision decided on, for what a file held here
-    /// before nobody else can know; a file that the revision does not change is left out.
+    /// Files that this clone may restore to undo `decision`: what it wrote itself. For
+    /// another clone's decision the revision's own steps stand in, since this clone cannot know
+    /// what its files held. Files outside the revision are excluded.
     pub fn restorable(&self, decision: &Decision, own: &[String]) -> Vec<Written> {
         let mut written = decision.written.clone();
         if !decision.is_of(own) {
@@ -96,7 +93,7 @@ impl Proposal {
         written
     }
 
-    /// Who has decided what, in words: `applied by Ada, rejected by Bob`. As raw text: the caller escapes it.
+    /// Such as `applied by Ada, rejected by Bob`. Raw text: the caller escapes it.
     pub fn decided(&self) -> String {
         let word =
             |state: &State| Some(format!("{} by {}", state.word(), state.decision()?.by.name));
@@ -104,7 +101,7 @@ impl Proposal {
         words.join(", ")
     }
 
-    /// The commands that settle it where it is contested.
+    /// Commands that settle a contest.
     pub fn settle(&self) -> String {
         let id = &self.id;
         if self.is_rejected() {

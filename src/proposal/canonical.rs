@@ -1,40 +1,35 @@
-//! Canonical JSON: sorted keys, no blanks, integers. Equal values have equal bytes, and no others.
+//! Canonical JSON: sorted keys, no whitespace, integers only. Equal values have equal bytes; other
+//! bytes are refused.
 
 use serde_json::Value;
 
 use crate::error::{Error, Result};
 
-/// Largest integer, and the negative of the smallest: other readers of JSON keep those exactly.
+/// Largest absolute value of an integer: other JSON readers keep these exactly.
 const MAX: u64 = (1 << 53) - 1;
 
-/// The canonical bytes of what `value` is as JSON, with a line feed at the end, as blobs and files have them.
-///
-/// # Errors
-/// `internal_error` if it cannot be written as JSON.
+/// Ends with a line feed, as blobs and files do.
 pub fn of(value: &impl serde::Serialize) -> Result<Vec<u8>> {
     let value = serde_json::to_value(value).map_err(|error| Error::bug(error.to_string()))?;
     Ok(to_bytes(&value))
 }
 
-/// The canonical bytes of `value`, with a line feed at the end.
+/// Ends with a line feed.
 pub fn to_bytes(value: &Value) -> Vec<u8> {
     let mut out = to_line(value);
     out.push(b'\n');
     out
 }
 
-/// The canonical bytes of `value`, without a line feed, as headers of commits have them.
+/// Has no line feed, as in commit headers.
 pub fn to_line(value: &Value) -> Vec<u8> {
     let mut out = Vec::new();
-    // A vector takes every byte.
+    // Writing to a vector cannot fail.
     let _ = write(value, &mut out);
     out
 }
 
-/// Reads what [`to_line`] writes.
-///
-/// # Errors
-/// What is wrong with anything else.
+/// Canonical bytes only; the error says what is wrong.
 pub fn parse(line: &[u8]) -> std::result::Result<Value, String> {
     let text = std::str::from_utf8(line).map_err(|error| error.to_string())?;
     let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -60,7 +55,7 @@ fn has_integers(value: &Value) -> bool {
     }
 }
 
-/// What is left of bytes, of which all that is written has to be the beginning.
+/// Bytes that remain to be written.
 struct Rest<'a>(&'a [u8]);
 
 impl std::io::Write for Rest<'_> {

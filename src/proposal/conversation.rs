@@ -1,4 +1,4 @@
-//! What was said about a proposal: remarks, and requests for changes with what became of them.
+//! Comments on a proposal, and requests for changes with their answers.
 
 use chrono::{DateTime, Utc};
 
@@ -7,52 +7,47 @@ use super::state::{Remark, Resolved};
 use super::{Actor, Proposal};
 use crate::changeset::RepoPath;
 
-/// Something that was said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SayingKind {
-    /// A remark.
     Comment,
-    /// A request for changes that waits for its answer.
+    /// A request for changes without an answer yet.
     Request,
     /// A request for changes that a revision has answered.
     Answered,
 }
 
-/// The lines of a comment, held against the present revision.
+/// The lines of a comment, located in the current revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The lines as they were when it was made, with their ends; none where that content is not here.
+    /// The lines as commented on, with line ends; `None` if that content is not in this clone.
     pub quote: Option<String>,
-    /// What the present revision calls the file, where that is another name.
+    /// The file's name in the current revision, if it differs.
     pub path: Option<RepoPath>,
-    /// Where they are in the present revision: first and last, from 1.
+    /// First and last line in the current revision, from 1.
     pub lines: Option<(u32, u32)>,
-    /// The present revision no longer has them, or does not change the file.
+    /// True if the current revision lacks the lines or does not change the file.
     pub is_outdated: bool,
 }
 
-/// One saying. Its text is as it came: not safe for a terminal.
+/// A comment or request. Its text is raw: not safe for a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saying<'p> {
-    /// What it is.
     pub kind: SayingKind,
-    /// Who.
     pub by: &'p Actor,
-    /// When.
     pub at: DateTime<Utc>,
-    /// What; a request may be without words of its own.
+    /// `None` for a request without text.
     pub body: Option<&'p str>,
-    /// The event id and more, of a remark.
+    /// `None` for a request.
     pub remark: Option<&'p Remark>,
-    /// Where its lines are, as far as that was looked up.
+    /// `None` if the lines were not looked up.
     pub place: Option<&'p Place>,
-    /// Number of the revision it was said about, where that is not the present one.
+    /// Number of the revision that it is about; `None` if that is the current one.
     pub earlier: Option<usize>,
 }
 
 impl<'p> Saying<'p> {
-    /// `src/a.rs:12-14`, `src/a.rs`, or nothing where it is about the whole; lines of the present
-    /// revision where they are known to be there, and else with the revision that has them.
+    /// `src/a.rs:12-14` or `src/a.rs`; `None` if it is about the whole proposal. Lines of the
+    /// current revision if known, otherwise those of its own revision, which is then named.
     pub fn place(&self) -> Option<String> {
         let comment = &self.remark?.comment;
         let moved = self.place.and_then(|place| place.path.as_ref());
@@ -69,24 +64,22 @@ impl<'p> Saying<'p> {
         Some(place)
     }
 
-    /// The present revision no longer has what it is about.
     pub fn is_outdated(&self) -> bool {
         self.place.is_some_and(|place| place.is_outdated)
     }
 
-    /// `suggestion`, `question`, or another word for what it wants; `None` for a plain remark.
+    /// `suggestion`, `question` or another kind; `None` for a plain remark.
     pub fn wants(&self) -> Option<&'p str> {
         let kind = &self.remark?.comment.kind;
         (*kind != CommentKind::Plain).then(|| kind.as_str())
     }
 
-    /// What was done about it.
     pub fn resolved(&self) -> Option<&'p Resolved> {
         self.remark?.resolved.as_ref()
     }
 }
 
-/// `src/a.rs:12-14`, `src/a.rs:12` or `src/a.rs`: a path and its lines, first and last.
+/// `src/a.rs:12-14`, `src/a.rs:12` or `src/a.rs`; first and last line.
 pub fn place(path: &RepoPath, lines: Option<(u32, u32)>) -> String {
     let path = path.display();
     match lines {
@@ -97,8 +90,8 @@ pub fn place(path: &RepoPath, lines: Option<(u32, u32)>) -> String {
 }
 
 impl Proposal {
-    /// Everything that was said, oldest first. `places` has where the lines of each comment are, in the
-    /// order of the comments; nothing where nobody has looked.
+    /// All contributions, oldest first. `places` locates the comments, in their order; empty if
+    /// nobody looked.
     pub fn conversation<'p>(&'p self, places: &'p [Place]) -> Vec<Saying<'p>> {
         let remarks = self.comments.iter().enumerate().map(|(at, remark)| Saying {
             kind: SayingKind::Comment,
@@ -123,7 +116,7 @@ impl Proposal {
         said
     }
 
-    /// How many characters of an event id name one comment of this proposal.
+    /// Number of characters of an event id that identify one comment of this proposal.
     pub fn comment_prefix(&self) -> usize {
         let mut ids: Vec<&str> = self.comments.iter().map(|remark| remark.event.as_str()).collect();
         ids.sort_unstable();
@@ -135,5 +128,5 @@ impl Proposal {
     }
 }
 
-/// Characters of a comment's id that are shown at least.
+/// Fewest characters of a comment's id that are shown.
 const SHORTEST_COMMENT: usize = 7;

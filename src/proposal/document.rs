@@ -1,6 +1,6 @@
-//! A proposal as it is published: the document that `show`, and the file `proposal.yaml`, give.
+//! The published document of a proposal: output of `show`, and the file `proposal.yaml`.
 //!
-//! Field names are the `changes` contract's own where it has one. Additive only.
+//! Field names follow the `changes` contract where it has them. Additive only.
 
 use std::collections::BTreeSet;
 
@@ -41,18 +41,19 @@ pub struct Document {
     /// The proposal whose result the current revision was made on, and at which revision of that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<On>,
-    /// Pending proposals that make what it starts from, where nothing else has it: it is applied after them. Absent in
-    /// `proposal.yaml`.
+    /// Pending proposals that make what it starts from, where nothing else has it. It is applied
+    /// after them. Absent in `proposal.yaml`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stands_on: Vec<String>,
-    /// Who sees it: `shared`, or `private` to this clone. Absent in `proposal.yaml`.
+    /// Visibility: `shared`, or `private` to this clone. Absent in `proposal.yaml`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub space: Option<&'static str>,
     /// The clone that it was proposed in.
     pub clone: String,
     /// The whole id of its first event, which names its refs.
     pub thread: String,
-    /// What deserves a second look while it is pending, and where. Absent in `proposal.yaml`.
+    /// Marks: what deserves a second look while it is pending, and where. Absent in
+    /// `proposal.yaml`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<marks::Mark>,
     /// The name the proposer gave itself.
@@ -67,14 +68,15 @@ pub struct Document {
     pub revisions: usize,
     /// The commit the files were compared with.
     pub base: Option<String>,
-    /// HEAD when the current revision was made: the branch that it was made for. Null before the first commit.
+    /// HEAD when the current revision was made: the branch that it was made for. Null before the
+    /// first commit.
     pub target: Option<Target>,
-    /// What is new in the current revision, in words for it alone.
+    /// A note on what is new in the current revision, for it alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The changes of the current revision.
     pub changes: Vec<Change>,
-    /// What was left out of it.
+    /// Changed files that it does not include.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub incomplete: Vec<Incomplete>,
     /// Decided differently in two clones.
@@ -85,14 +87,14 @@ pub struct Document {
     /// Refs of its thread that are not read, and why. Absent in `proposal.yaml`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub set_aside: Vec<SetAside>,
-    /// What a reviewer wants changed.
+    /// The changes that a reviewer wants.
     pub changes_requested: Option<Request>,
     /// Every request for changes, those that a revision has answered included, oldest first.
     pub requests: Vec<Request>,
     /// The decision, if there is one.
     pub decision: Option<DecisionOutcome>,
-    /// Revisions, by their events as in `history`, that were made without knowing of the decision, and on which
-    /// nobody has decided.
+    /// Revisions, by their events as in `history`, that were made without knowing of the decision,
+    /// and on which nobody has decided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub undecided_revisions: Vec<String>,
     /// Decisions of clones that did not know of that one.
@@ -102,7 +104,7 @@ pub struct Document {
     pub rejection_reason: Option<String>,
     /// Every revision with its author, oldest first.
     pub history: Vec<Author>,
-    /// What a tool says became of the current revision; no decision.
+    /// A tool's report of what became of the current revision; not a decision.
     pub mark: Option<Mark>,
     /// Approvals by people that wrote nothing, oldest first; those that no longer count, too.
     pub approvals: Vec<Approval>,
@@ -120,7 +122,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Adds how similar what was moved or copied is to its source. `changes` are those of the current revision.
+    /// Adds similarity to the source for moved and copied files. `changes` must be the current
+    /// revision's.
     pub fn compare(&mut self, changes: &[FileChange]) {
         for entry in entries(changes) {
             let path = entry.path.display().to_string();
@@ -154,14 +157,14 @@ pub struct SetAside {
 /// One file of a proposal.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Change {
-    /// Where.
+    /// The path.
     pub path: String,
     /// `add`, `modify`, `delete`, `rename` or `copy`.
     pub action: &'static str,
     /// Moved or copied from there.
     pub origin: Option<String>,
-    /// How similar it is to what it was moved or copied from, in percent; absent where that is not a part
-    /// of the proposal, and in `proposal.yaml`.
+    /// How similar it is to what it was moved or copied from, in percent. Absent where that is not
+    /// a part of the proposal, and in `proposal.yaml`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub similarity: Option<u8>,
     /// Blob and mode before.
@@ -175,7 +178,7 @@ pub struct Change {
 pub struct Author {
     /// Event id of the revision.
     pub revision: String,
-    /// Who.
+    /// The author.
     pub by: String,
     /// Person, agent or build machine.
     pub kind: ActorKind,
@@ -192,12 +195,12 @@ pub struct Author {
     pub reason: RevisionReason,
 }
 
-/// What a tool says became of a proposal.
+/// A tool's report of what became of a proposal.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Mark {
     /// `applied` or `rejected`.
     pub verdict: Marked,
-    /// Who called the tool.
+    /// The tool's caller.
     pub by: String,
     /// When.
     pub at: String,
@@ -208,11 +211,11 @@ pub struct Mark {
 /// An approval by a person that wrote nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
-    /// Who.
+    /// The person who approved.
     pub by: String,
     /// When.
     pub at: String,
-    /// What shows it: `terminal` or `flag`.
+    /// The evidence: `terminal` or `flag`.
     #[schemars(with = "String")]
     pub evidence: Evidence,
     /// Event id of the revision that was approved.
@@ -229,25 +232,25 @@ pub struct Approval {
 /// A request for changes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Request {
-    /// Who.
+    /// The reviewer.
     pub by: String,
     /// When.
     pub at: String,
-    /// What should change.
+    /// The changes wanted.
     pub reason: Option<String>,
 }
 
 /// A decision.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DecisionOutcome {
-    /// Who.
+    /// The actor who decided.
     pub by: String,
     /// When.
     pub at: String,
-    /// What shows it: `terminal`, `flag`, `tool` or `hook`.
+    /// The evidence: `terminal`, `flag`, `tool` or `hook`.
     #[schemars(with = "String")]
     pub evidence: Evidence,
-    /// Whether it is an approval by a person.
+    /// True if it is an approval by a person.
     pub by_a_person: bool,
     /// Its own proposer took it back.
     pub withdrawn: bool,
@@ -259,14 +262,14 @@ pub struct DecisionOutcome {
     pub commit: Option<String>,
 }
 
-/// A decision that stands beside the one that counts.
+/// A decision beside the one that counts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct OtherDecision {
-    /// What it says: applied or rejected.
+    /// The verdict: applied or rejected.
     pub status: Status,
     /// Why.
     pub reason: Option<String>,
-    /// Who made it, and how.
+    /// The decision itself: by whom, and how.
     pub decision: DecisionOutcome,
 }
 
@@ -277,50 +280,50 @@ pub struct Remark {
     pub id: String,
     /// `comment`, `suggestion` or `question`.
     pub kind: String,
-    /// Who.
+    /// The author.
     pub by: String,
-    /// Who: person, agent or build machine.
+    /// The author's kind: person, agent or build machine.
     pub actor_kind: ActorKind,
-    /// The same, whole.
     #[serde(skip)]
     pub actor: Actor,
     /// When.
     pub at: String,
-    /// What.
+    /// The text.
     pub body: String,
-    /// About which file.
+    /// The file that it is about.
     pub path: Option<String>,
-    /// About which line of the proposed file, from 1; the first, where it is about several.
+    /// The line of the proposed file that it is about, from 1; the first of several.
     pub line: Option<u32>,
     /// The last line that it is about.
     pub end_line: Option<u32>,
     /// Event id of the revision whose lines these are.
     pub revision: Option<String>,
-    /// Those lines, as they were; absent where it is about no lines, or their content is not in this clone.
+    /// The lines as they were; absent where it is about no lines, or their content is not in this
+    /// clone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quote: Option<String>,
-    /// What the current revision calls the file, where that is another name.
+    /// The file's name in the current revision, where that is another name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_path: Option<String>,
-    /// The first of them in the current revision; absent where they are no longer in it.
+    /// The first of the lines in the current revision; absent where they are no longer in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_line: Option<u32>,
-    /// The last of them in the current revision.
+    /// The last of the lines in the current revision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_end_line: Option<u32>,
     /// The current revision no longer has the lines, or the file. Absent in `proposal.yaml`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outdated: Option<bool>,
-    /// What a suggestion would have in place of the lines; empty to delete them.
+    /// Lines that a suggestion would have in place of these; empty to delete them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<String>,
-    /// What was done about it.
+    /// The note on what was done about it.
     pub resolved: Option<Resolution>,
 }
 
 impl Remark {
-    /// `src/a.rs:12-14`, `src/a.rs`, or nothing where it is about the whole: the lines of the current
-    /// revision, or else those of the one it was made on.
+    /// `src/a.rs:12-14` or `src/a.rs`; `None` if it is about the whole proposal. Lines of the
+    /// current revision, otherwise of the commented one.
     pub fn place(&self) -> Option<String> {
         let path = self.current_path.as_ref().or(self.path.as_ref())?;
         let current = self.current_line.zip(self.current_end_line);
@@ -337,17 +340,16 @@ impl Remark {
     }
 }
 
-/// What was done about a comment.
+/// The note on what was done about a comment.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Resolution {
-    /// Who says so.
+    /// The actor who says so.
     pub by: String,
-    /// The same, with the kind, which the document does not have.
     #[serde(skip)]
     pub actor: Actor,
     /// When.
     pub at: String,
-    /// What was done, in words.
+    /// The note's text: what was done.
     pub note: String,
 }
 
@@ -362,22 +364,22 @@ pub struct Check {
     pub duration_ms: u64,
     /// When.
     pub at: String,
-    /// Whether it ran on the current revision.
+    /// True if it ran on the current revision.
     pub current: bool,
-    /// Who recorded it.
+    /// The actor who recorded it.
     pub by: String,
-    /// Whether that is a person, an agent or a build machine.
+    /// The kind of that actor: person, agent or build machine.
     pub kind: ActorKind,
-    /// Who ran it elsewhere, where the result was imported.
+    /// The run elsewhere, where the result was imported.
     pub imported: Option<Imported>,
 }
 
-/// Where an imported result of a command comes from.
+/// The origin of an imported result of a command.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Imported {
-    /// Who ran the command.
+    /// The actor who ran the command.
     pub by: String,
-    /// Whether that was a person, an agent or a build machine.
+    /// The kind of that actor: person, agent or build machine.
     pub kind: ActorKind,
     /// When.
     pub at: String,
@@ -386,8 +388,7 @@ pub struct Imported {
 }
 
 impl Document {
-    /// The document of `proposal`, whose status is `status`. `places` has where the lines of its comments
-    /// are, in their order; nothing where nobody has looked.
+    /// `places` locates the comments, in their order; empty if nobody looked.
     pub fn new(proposal: &Proposal, status: Status, places: &[Place]) -> Self {
         let current = proposal.current();
         let rejected = proposal.decision().filter(|_| status == Status::Rejected);
@@ -473,7 +474,7 @@ impl Document {
     }
 }
 
-/// All comments on `proposal`, oldest first; `places` as in [`Document::new`].
+/// All comments, oldest first; `places` as in `Document::new`.
 pub fn comments(proposal: &Proposal, places: &[Place]) -> Vec<Remark> {
     let comment = |(at, remark): (usize, &state::Remark)| {
         let place = places.get(at);
@@ -510,12 +511,10 @@ pub fn comments(proposal: &Proposal, places: &[Place]) -> Vec<Remark> {
     proposal.comments.iter().enumerate().map(comment).collect()
 }
 
-/// All approvals of `proposal`, oldest first.
 pub fn approvals(proposal: &Proposal) -> Vec<Approval> {
     proposal.approvals.iter().map(|found| approval(proposal, found)).collect()
 }
 
-/// One approval of `proposal`.
 pub fn approval(proposal: &Proposal, approval: &state::Approval) -> Approval {
     Approval {
         by: approval.by.to_string(),
@@ -528,12 +527,11 @@ pub fn approval(proposal: &Proposal, approval: &state::Approval) -> Approval {
     }
 }
 
-/// The first changed file of a revision, as the contract's `file_path`.
+/// The contract's `file_path`: the first changed file.
 pub fn file_path(revision: &Revision) -> String {
     revision.changes.first().map(|change| change.path.display().to_string()).unwrap_or_default()
 }
 
-/// The changes of a revision.
 pub fn changes(revision: &Revision) -> Vec<Change> {
     let gone: BTreeSet<&crate::changeset::RepoPath> =
         revision.changes.iter().filter(|c| c.after.is_none()).map(|c| &c.path).collect();

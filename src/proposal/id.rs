@@ -1,6 +1,6 @@
-//! Proposal ids: `prop_` and the beginning of the id of the proposal's first event in Crockford's base32 (lower
-//! case): ten characters, or as many as there are where ten are those of another proposal as well. Any unique
-//! prefix names a proposal.
+//! Proposal ids: `prop_` and the first ten characters of the first event's id in lower-case
+//! Crockford base32, or all of them if another proposal shares ten. Any unique prefix names a
+//! proposal.
 //!
 //! Alphabet: <https://www.crockford.com/base32.html>.
 
@@ -15,66 +15,63 @@ use crate::error::Error;
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const PREFIX: &str = "prop_";
 
-/// Characters of the short form: 50 bits.
+/// Characters of a short id: 50 bits.
 const LEN: usize = 10;
 
-/// Characters of the id of an event in SHA-256.
+/// Characters of a SHA-256 event id.
 const MAX_LEN: usize = 52;
 
-/// What the id of a direct patch begins with, in front of the characters of its event.
+/// Replaces `prop_` in the id of a direct patch.
 pub const PATCH_PREFIX: &str = "patch_";
 
-/// Characters behind `prop_` that a person has to type at least: fewer name one proposal today and
-/// another one after the next fetch.
+/// Fewest characters after `prop_` that a person must type: with fewer, the next fetch could change
+/// which proposal is meant.
 pub const SHORTEST: usize = 4;
 
-/// The id of a proposal.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProposalId(Box<str>);
 
 impl ProposalId {
-    /// The short id that belongs to a first event (hex).
+    /// Short id for a first event (hex).
     pub fn from_event(event: &str) -> Self {
         Self(characters(event).take(LEN).fold(PREFIX.to_owned(), |id, next| id + next).into())
     }
 
-    /// The long one, which no other has.
+    /// Long id, which is unique.
     pub fn long(event: &str) -> Self {
         Self(characters(event).fold(PREFIX.to_owned(), |id, next| id + next).into())
     }
 
-    /// The whole id, as it is written.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether it may be that of the first event `event` (hex): of a short id that is no certainty.
+    /// True if the first event `event` (hex) may have this id; a short id leaves doubt.
     pub fn is_of(&self, event: &str) -> bool {
         begins(&self.0, event)
     }
 
-    /// The id of the direct patch whose event would give a proposal this id.
+    /// Id of the direct patch with the same event.
     pub fn of_patch(&self) -> String {
         format!("{PATCH_PREFIX}{}", &self.0[PREFIX.len()..])
     }
 
-    /// Reads what [`ProposalId::of_patch`] writes; `None` for anything else.
+    /// Inverse of `of_patch`; `None` for other text.
     pub fn parse_patch(text: &str) -> Option<Self> {
         Self::parse(text.strip_prefix(PATCH_PREFIX)?).ok()
     }
 
-    /// Reads a whole id, short or longer.
+    /// Reads a whole id, short or long.
     ///
     /// # Errors
-    /// `invalid_id` if it has another form.
+    /// `invalid_id`.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let prefix = normalize(text)?;
         if prefix.len() < PREFIX.len() + LEN { Err(invalid(text)) } else { Ok(Self(prefix.into())) }
     }
 }
 
-/// The characters of base32 that the hexadecimal digits of `event` make, five bits each, the last filled up with
-/// zeros.
+/// Base32 characters of the hex digits of `event`: five bits each, the last padded with zeros.
 fn characters(event: &str) -> impl Iterator<Item = &'static str> {
     let bits = event.bytes().filter_map(|digit| char::from(digit).to_digit(16));
     let bits: Vec<u32> =
@@ -86,31 +83,31 @@ fn characters(event: &str) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// Whether an id that begins with `prefix` ([`normalize`]) may be that of the first event `event` (hex).
+/// True if the first event `event` (hex) may have an id that begins with `prefix` (normalised).
 pub fn begins(prefix: &str, event: &str) -> bool {
     let mut characters = characters(event);
     let code = prefix.strip_prefix(PREFIX).unwrap_or(prefix);
     (0..code.len()).all(|at| characters.next() == code.get(at..=at))
 }
 
-/// The hexadecimal digits that every event has whose id begins with `prefix` ([`normalize`]); [`begins`] says
-/// whether one that has them is meant.
+/// Hex digits that begin every event whose id begins with `prefix` (normalised); not all such
+/// events match, see `begins`.
 pub fn hex_prefix(prefix: &str) -> String {
     let code = prefix.strip_prefix(PREFIX).unwrap_or(prefix);
     let value = |byte: u8| ALPHABET.iter().position(|known| *known == byte).unwrap_or_default();
     let bits: Vec<usize> =
         code.bytes().flat_map(|byte| (0..5).rev().map(move |at| value(byte) >> at & 1)).collect();
     let digit = |bits: &[usize]| bits.iter().fold(0, |digit, bit| digit << 1 | *bit as u32);
-    // The bits that fill the last character up are no digit.
+    // Padding bits are not a digit.
     let digits = (bits.len() / 4).min(if code.len() == MAX_LEN { 64 } else { 63 });
     bits.chunks_exact(4).take(digits).filter_map(|bits| char::from_digit(digit(bits), 16)).collect()
 }
 
-/// What a person typed, as a prefix of whole ids: `prop_` added where it is missing, lower case,
-/// and the letters Crockford's alphabet leaves out read as the digits they look like.
+/// Normalises typed text to a prefix of whole ids: adds `prop_`, lowers case, and reads letters
+/// outside the alphabet as the digits that they resemble.
 ///
 /// # Errors
-/// `invalid_id` if no id can begin like that.
+/// `invalid_id` if no id begins so.
 pub fn normalize(text: &str) -> Result<String, Error> {
     let lower = text.trim().to_ascii_lowercase();
     let code = lower.strip_prefix(PREFIX).unwrap_or(&lower);

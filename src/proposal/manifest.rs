@@ -1,16 +1,7 @@
-//! The manifest of a decision: per path what the target commit has, what was there, and what was
-//! approved to be there. Pure.
+//! The manifest of a decision: per path the content in the target commit, at decision time, and as
+//! approved. Pure.
 //!
-//! Format `aye-manifest@1`: one record per path, in byte order of the paths, each ended by a NUL:
-//!
-//! ```text
-//! OUTCOME SP RESIDUE SP BASE SP NOW SP AFTER SP PATH NUL
-//! ```
-//!
-//! `OUTCOME` is `clean`, `merged`, `already`, `edited` or `derived=NAME@VERSION`; `RESIDUE` is
-//! `none`, `taken` or `not_taken`; each of the three sides is `-` for no file, or
-//! `MODE:BLOB:SHA256` with git's octal mode, the object id of the blob in the repository's hash and
-//! the SHA-256 of its bytes, both in lower-case hex. `PATH` is the path's bytes.
+//! Format `aye-manifest@1`: `docs/spec/decisions.md`.
 
 use std::collections::HashMap;
 
@@ -24,55 +15,50 @@ use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::words::words;
 
-/// Largest manifest that is read, in bytes: 64 MiB.
+/// 64 MiB.
 pub const MAX_BYTES: usize = MAX_LIST;
 
-/// One side of a record, or of a change in an event: a file as git would store it.
+/// A file as git would store it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blob {
-    /// Object id in the repository's hash, hex.
+    /// Hex, in the repository's hash.
     pub id: String,
-    /// Git's octal mode, such as `100644`.
+    /// Octal, such as `100644`.
     pub mode: String,
-    /// SHA-256 of the bytes, hex.
+    /// Hex, of the content.
     pub sha256: String,
 }
 
 impl Blob {
-    /// True where mode and object id are those of `entry`.
     pub fn is(&self, entry: &Entry) -> bool {
         self.mode == entry.mode && self.id == entry.id
     }
 
-    /// What it is named by: the id rests on git's hash.
+    /// The object id depends on git's hash.
     fn key(&self) -> (&str, &str) {
         (&self.mode, &self.sha256)
     }
 
-    /// Whether each part has its form.
     pub fn is_valid(&self) -> bool {
         let is_mode = self.mode.len() == 6 && self.mode.bytes().all(|b| matches!(b, b'0'..=b'7'));
         is_mode && is_id(&self.id) && is_sha256(&self.sha256)
     }
 
-    /// Mode and object id.
     pub fn entry(&self) -> Entry {
         Entry::new(&self.id, &self.mode)
     }
 }
 
-/// How the approved content came about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovedAs {
     /// The file was what the revision starts from.
     Clean,
-    /// The file had changed elsewhere, and both fit.
+    /// The file had changed otherwise, and both fit.
     Merged,
-    /// The file was already what the revision leads to: that revision's step is approved.
+    /// The file had the result; the revision's own step is approved.
     Already,
-    /// The reviewer changed what was proposed.
     Edited,
-    /// Generated from other files of the manifest, by a generator of this name and version.
+    /// Generated from other files; generator and version.
     Derived(String),
 }
 
@@ -108,37 +94,29 @@ impl ApprovedAs {
 }
 
 words! {
-    /// What becomes of changes that the file held before and that are not the proposal's: `base` and
-    /// `now` differ.
+    /// Other changes in the file, by which `base` and `now` differ.
     pub enum Residue {
-        /// There are none.
         None = "none",
-        /// They were shown and approved too: `base` to `after` is approved.
+        /// Shown and approved: `base` to `after`.
         Taken = "taken",
-        /// They are not approved: only `now` to `after` is.
+        /// Not approved: only `now` to `after` is.
         NotTaken = "not_taken",
     }
 }
 
-/// One path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Where.
     pub path: RepoPath,
-    /// What the target commit has.
+    /// In the target commit.
     pub base: Option<Blob>,
-    /// What was there when it was decided, as `git add` would store it.
+    /// When decided, as `git add` would store it.
     pub now: Option<Blob>,
-    /// What was approved to be there.
     pub after: Option<Blob>,
-    /// How that came about.
     pub outcome: ApprovedAs,
-    /// What became of the difference between `base` and `now`.
     pub residue: Residue,
 }
 
 impl Record {
-    /// From what was there to what was approved.
     pub fn written(&self) -> Written {
         let entry = |side: &Option<Blob>| side.as_ref().map(Blob::entry);
         let outcome = match &self.outcome {
@@ -153,31 +131,28 @@ impl Record {
     }
 }
 
-/// All paths of a decision, in byte order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
     records: Vec<Record>,
 }
 
 impl Manifest {
-    /// A manifest of `records`, put in order.
+    /// Sorts `records`.
     pub fn new(mut records: Vec<Record>) -> Self {
         records.sort_unstable_by(|a, b| a.path.as_bstr().cmp(b.path.as_bstr()));
         Self { records }
     }
 
-    /// The records, in byte order of their paths.
     pub fn records(&self) -> &[Record] {
         &self.records
     }
 
-    /// The record of `path`.
     pub fn record(&self, path: &RepoPath) -> Option<&Record> {
         let found = self.records.binary_search_by(|r| r.path.as_bstr().cmp(path.as_bstr()));
         found.ok().map(|at| &self.records[at])
     }
 
-    /// The bytes that are stored, hashed, and later signed.
+    /// Stored, hashed, and later signed.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.records.len() * 256);
         for record in &self.records {
@@ -201,15 +176,14 @@ impl Manifest {
         out
     }
 
-    /// From what was there to what was approved, for each file that is somebody's change: generated ones are
-    /// generated again.
+    /// Without generated files: an undo generates them again.
     pub fn written(&self) -> Vec<Written> {
         let is_change = |record: &&Record| !matches!(record.outcome, ApprovedAs::Derived(_));
         self.records.iter().filter(is_change).map(Record::written).collect()
     }
 
-    /// Whether it can be that of an apply or an approval of a revision of `subject` that makes `changes`: it names
-    /// files that the revision may change, and makes of none something else than the revision.
+    /// True if a decision on these `changes` may have this manifest: no other files, no contrary
+    /// result.
     pub fn fits(&self, changes: &[ChangeRecord], subject: Subject) -> bool {
         let own: HashMap<&RepoPath, &ChangeRecord> =
             changes.iter().map(|change| (&change.path, change)).collect();
@@ -218,12 +192,11 @@ impl Manifest {
             match (&record.outcome, own.get(&record.path)) {
                 (ApprovedAs::Already, _) => true,
                 (ApprovedAs::Derived(_), _) => is_memory,
-                // Memory is planned again on the text that is there, and may go to another file.
+                // Memory is planned again on the current text, and may go to another file.
                 _ if subject == Subject::Memory => is_memory,
                 (_, None) => false,
-                // Where it starts from what the revision starts from there was nothing to merge with, so whoever
-                // looked at the revision was shown something else. What was moved takes along what its origin
-                // had become.
+                // If the file was what the revision starts from, nothing was merged: another result
+                // is not what the reviewer saw. A moved file carries its origin's changes.
                 (_, Some(change)) => {
                     let [before, after] = change.sides();
                     let is_same = |one: &Option<Blob>, other: &Option<Blob>| {
@@ -237,10 +210,8 @@ impl Manifest {
         !self.records.is_empty() && self.records.iter().all(is_approved)
     }
 
-    /// Reads stored bytes.
-    ///
     /// # Errors
-    /// `statement_invalid` for anything but the bytes that [`Manifest::to_bytes`] would write.
+    /// `statement_invalid` for bytes that `to_bytes` would not write.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let mut records = Vec::new();
         let mut rest = bytes;
@@ -279,7 +250,7 @@ fn record(bytes: &[u8]) -> Option<Record> {
     })
 }
 
-/// One side; the outer `None` is a malformed one.
+/// The outer `None` means malformed.
 fn side(text: &str) -> Option<Option<Blob>> {
     if text == "-" {
         return Some(None);

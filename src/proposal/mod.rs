@@ -1,6 +1,5 @@
-//! Proposals: events, their fold into a state, ids, expiry, comments, revisions.
-//!
-//! Pure: an event is a value, a [`Proposal`] is what [`fold`](fold::fold) makes of a [`History`] of them.
+//! Proposals: events, their fold into a state, ids, decision statements and rules. Pure: no I/O, no
+//! clock.
 
 pub mod actor;
 pub mod authority;
@@ -34,7 +33,6 @@ pub use order::History;
 pub use state::{Proposal, Revision, State, Status};
 pub use statement::Statement;
 
-/// Error codes of the lifecycle.
 pub mod codes {
     crate::codes! {
         PROPOSAL_NOT_FOUND = "proposal_not_found", NotFound, "no proposal has that id or id prefix";
@@ -64,8 +62,8 @@ pub mod codes {
     }
 }
 
-/// Where memory proposals may change something.
+/// Memory proposals may change only files below this directory.
 pub(crate) const MEMORY: &[u8] = b".agent-memory/";
 
-/// Seven days, the contract's own lifetime of a proposal.
+/// Lifetime of a proposal by the `changes` contract.
 pub const DEFAULT_LIFETIME: chrono::Duration = chrono::Duration::days(7);

@@ -1,6 +1,5 @@
-//! The events of a thread in order: causes before effects, then by time, then by id; and who had seen what.
-//!
-//! An event had seen what its commit descends from.
+//! Order of a thread's events: causes before effects, then time, then id. A writer had seen what
+//! its commit descends from.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -9,17 +8,16 @@ use smallvec::SmallVec;
 
 use super::event::{Papers, Stamped};
 
-/// The events of one thread, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     events: Vec<Stamped>,
-    /// The places of each one's parents.
+    /// Indices in `events`.
     parents: Vec<SmallVec<[u32; 2]>>,
 }
 
 impl History {
-    /// Puts `events` in order; one that is there twice counts once. Ids are those of commits, so that nothing goes
-    /// round in a circle; a parent that is not among them is passed over.
+    /// Drops duplicates, and ignores parents outside `events`. Ids are commit ids, so there are no
+    /// cycles.
     pub fn new(mut events: Vec<Stamped>) -> Self {
         events.sort_unstable_by(|a, b| a.id.cmp(&b.id));
         events.dedup_by(|a, b| a.id == b.id);
@@ -37,7 +35,7 @@ impl History {
                 waiters[*parent as usize].push(child);
             }
         }
-        // Places are those of sorted ids.
+        // Indices follow the sorted ids.
         let key = |at: usize| Reverse((events[at].event.time, at));
         let mut free: BinaryHeap<_> =
             (0..events.len()).filter(|at| waiting[*at] == 0).map(key).collect();
@@ -64,37 +62,31 @@ impl History {
         Self { events, parents }
     }
 
-    /// All events, in order.
     pub fn events(&self) -> &[Stamped] {
         &self.events
     }
 
-    /// The event that began it.
     pub fn first(&self) -> Option<&Stamped> {
         self.events.first()
     }
 
-    /// The place of the event `id`.
     pub fn at(&self, id: &str) -> Option<usize> {
         self.events.iter().position(|event| event.id == id)
     }
 
-    /// The event `id`.
     pub fn get(&self, id: &str) -> Option<&Stamped> {
         self.events.iter().find(|event| event.id == id)
     }
 
-    /// The papers of the decision `id`.
     pub fn papers(&self, id: &str) -> Option<&Papers> {
         self.get(id)?.papers()
     }
 
-    /// Whether the writer of the event at `later` had seen that at `earlier`.
+    /// True if the writer at `later` had seen the event at `earlier`.
     pub fn saw(&self, later: usize, earlier: usize) -> bool {
         self.seen(later).has(earlier)
     }
 
-    /// What the writer of the event at `at` had seen.
     pub(super) fn seen(&self, at: usize) -> Sight {
         let mut sight = Sight(vec![0; at.div_ceil(64)]);
         let mut next = vec![at];
@@ -109,7 +101,6 @@ impl History {
         sight
     }
 
-    /// What each event had seen, in order.
     pub(super) fn sights(&self) -> Sights<'_> {
         let mut children = vec![0; self.events.len()];
         for parent in self.parents.iter().flatten() {
@@ -119,7 +110,7 @@ impl History {
     }
 }
 
-/// Which events one had seen: a bit for each place before its own.
+/// One bit for each index before the writer's own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sight(Vec<u64>);
 
@@ -133,8 +124,8 @@ impl Sight {
     }
 }
 
-/// Makes one [`Sight`] after the other. Each is forgotten with its last child: whoever may push chooses how many
-/// events there are, and all of them at once would be their square in bits.
+/// Drops each `Sight` after its last child. Anyone who can push chooses the number of events, and
+/// all together take quadratic memory.
 pub(super) struct Sights<'h> {
     history: &'h History,
     sights: Vec<Sight>,
@@ -142,7 +133,7 @@ pub(super) struct Sights<'h> {
 }
 
 impl Sights<'_> {
-    /// What the event at `at` had seen; to be asked of one place after the other.
+    /// Call it for each index in turn.
     pub(super) fn of(&mut self, at: usize) -> Sight {
         let mut sight = Sight(vec![0; at.div_ceil(64)]);
         for parent in self.history.parents[at].iter().map(|parent| *parent as usize) {
@@ -169,7 +160,7 @@ mod tests {
     use super::super::sample::{CLONE, Thread, comment, person};
     use super::*;
 
-    /// Events of any shape: each has up to three parents among those before it, and any time.
+    /// Each event has up to three earlier parents, and any time.
     fn dag() -> impl Strategy<Value = Vec<Stamped>> {
         let parents = proptest::collection::vec(any::<prop::sample::Index>(), 1..4);
         proptest::collection::vec((parents, 0..9_i64), 0..40).prop_map(|steps| {
@@ -186,7 +177,8 @@ mod tests {
         })
     }
 
-    /// The definition, in cubic time: of those whose parents are all taken the least by time and id.
+    /// The definition, in cubic time: of the events whose parents are all taken, the least by time
+    /// and id.
     fn slow(events: &[Stamped]) -> Vec<&str> {
         let mut out: Vec<&str> = Vec::new();
         loop {
@@ -202,7 +194,6 @@ mod tests {
         }
     }
 
-    /// The definition of what an event had seen.
     fn descends(events: &[Stamped], later: &str, earlier: &str) -> bool {
         let later = events.iter().find(|event| event.id == later).unwrap();
         later.parents.iter().any(|parent| parent == earlier || descends(events, parent, earlier))

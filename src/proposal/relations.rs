@@ -1,63 +1,48 @@
-//! How pending proposals stand to each other: one on top of another, or two on the same lines.
-//!
-//! From ids of content and the lines that each touches, as the cache has them. Nothing is merged.
+//! Relations of pending proposals: one depends on another, or two change the same lines. Found from
+//! content ids and touched lines; nothing is merged.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
 use super::{Entry, ProposalId};
 
-/// How many others are named of each relation; the rest is counted.
 pub const MOST_NAMED: usize = 3;
 
-/// How many pairs of proposals are compared, each once for each file that both change. Whoever may push
-/// chooses how many there are. Files that few change come first; of one that is too much for the rest
-/// only the oldest proposals are compared. 1,400 on one file are within it.
+/// Limit of compared pairs, since anyone who can push chooses how many exist. Files with few
+/// changes come first, then the oldest proposals. 1,400 on one file fit.
 pub const MOST_PAIRS: usize = 1 << 20;
 
-/// On how many others one proposal is said to stand for one file: the oldest.
+/// Dependencies per proposal and file; the oldest are kept.
 pub const MOST_LOWER: usize = 64;
 
-/// What a proposal does to a file.
 #[derive(Clone, Debug)]
 pub struct Touch {
-    /// The file, as `RepoPath::display` has it.
+    /// From `RepoPath::display`.
     pub path: String,
-    /// What it starts from; `None` is no file.
     pub before: Option<Entry>,
-    /// What it makes of it.
     pub after: Option<Entry>,
-    /// The lines of `before` that it touches, from 0, in order; an empty range is a place between two
-    /// lines. `None` where that is not known.
+    /// Touched lines of `before`, from 0; an empty range lies between two lines. `None` if unknown.
     pub lines: Option<Vec<Range<u32>>>,
 }
 
-/// A pending proposal.
 #[derive(Clone, Debug)]
 pub struct Open {
-    /// Its id.
     pub id: ProposalId,
-    /// What its current revision does, in path order.
     pub touches: Vec<Touch>,
-    /// What earlier revisions of it made of files.
+    /// Results of earlier revisions.
     pub earlier: Vec<(String, Entry)>,
 }
 
-/// A proposal that another one stands on.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Lower {
-    /// Its id.
     pub id: ProposalId,
     /// The other was made on an earlier revision of it.
     pub is_revised: bool,
 }
 
-/// Others of one relation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Others {
-    /// The first of them, oldest first: at most [`MOST_NAMED`].
     pub named: Vec<ProposalId>,
-    /// How many there are.
     pub count: usize,
 }
 
@@ -70,25 +55,24 @@ impl Others {
     }
 }
 
-/// What a proposal has to do with the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Relations {
-    /// What it starts from is what these make, and stands nowhere else: see [`Relations::needed`].
+    /// Producers of content that it starts from and that exists nowhere else.
     pub stands_on: Vec<Lower>,
-    /// For each file that it starts from so, the places in `stands_on` of those that make it.
+    /// Per such file, indices in `stands_on`.
     ways: Vec<Vec<usize>>,
-    /// These change the same lines of the same content otherwise: not all of them can be applied.
+    /// Same lines of the same content, changed differently: not all can be applied.
     pub same_lines: Others,
-    /// These change the same files, elsewhere or of other content.
+    /// Same files, but other lines or other content.
     pub same_file: Others,
 }
 
 impl Relations {
-    /// Those that it has to be applied after, oldest first. Of several that make the same file one will do: that is
-    /// one of which `has` is true, or else the oldest; those that have been revised since come last.
+    /// Dependencies to apply first, oldest first. One producer per file suffices: best one that
+    /// `has` accepts, then the oldest, revised ones last.
     pub fn needed(&self, has: impl Fn(&Lower) -> bool) -> Vec<&Lower> {
         let mut needed: BTreeSet<usize> = BTreeSet::new();
-        // What only one makes is needed anyway.
+        // Files with a single producer leave no choice.
         let mut files: Vec<&Vec<usize>> = self.ways.iter().collect();
         files.sort_by_key(|ways| ways.len());
         for ways in files {
@@ -106,25 +90,22 @@ impl Relations {
         needed.into_iter().map(|at| &self.stands_on[at]).collect()
     }
 
-    /// Makes it stand on `lower`.
     fn add(&mut self, lower: Lower) {
         self.ways.push(vec![self.stands_on.len()]);
         self.stands_on.push(lower);
     }
 }
 
-/// What a proposal stands on, and what that stands on in turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StackBelow {
-    /// Those that are taken, from below.
+    /// Lowest first.
     pub taken: Vec<ProposalId>,
-    /// One that is needed and is not taken.
+    /// Needed but not accepted.
     pub lacks: Option<Lower>,
-    /// There are more.
     pub is_too_high: bool,
 }
 
-/// What `id` stands on by `related`, as far as `takes` takes it; at most `most` proposals.
+/// At most `most` dependencies, direct and indirect, that `takes` accepts.
 pub fn stack_below(
     related: &BTreeMap<ProposalId, Relations>,
     id: &ProposalId,
@@ -135,7 +116,7 @@ pub fn stack_below(
         related.get(id).map_or_else(Vec::new, |found| found.needed(&takes))
     };
     let mut below = StackBelow::default();
-    // A path down, each with what of it is left to see; fetched ones may go round in a circle.
+    // Fetched proposals may form a cycle.
     let mut begun = BTreeSet::from([id.clone()]);
     let mut path = vec![(id, lower_of(id).into_iter())];
     while let Some((at, left)) = path.last_mut() {
@@ -159,11 +140,9 @@ pub fn stack_below(
     below
 }
 
-/// The relations of `open`, which come in the order in which they were made; those with none are left
-/// out. `recorded` says of proposals which pending one they were made on: of files that this one makes, or one that
-/// it stands on itself, contents say nothing else. `is_present` tells whether HEAD or the work tree has that content of that file.
-///
-/// Of files that very many change, not all are compared: see [`MOST_PAIRS`] and [`MOST_LOWER`].
+/// `open` is sorted by age. `recorded` names the pending proposal that each was made on; content is
+/// not compared for files of that one and its dependencies. `is_present`: HEAD or the work tree has
+/// this content of this file.
 pub fn relations(
     open: &[Open],
     recorded: &BTreeMap<ProposalId, Lower>,
@@ -180,11 +159,10 @@ pub fn relations(
         }
     }
     let mut found = vec![Relations::default(); open.len()];
-    // Of each file the ones that make what it starts from.
+    // Per file, its producers.
     let mut ways: Vec<BTreeSet<Vec<(usize, bool)>>> = vec![BTreeSet::new(); open.len()];
     for (path, touches) in &by_path {
         let older = earlier.get(path);
-        // What those before make of it, who did not start from the same.
         let mut made: HashMap<&Entry, Vec<usize>> = HashMap::new();
         for (at, touch) in touches {
             if let Some(base) = &touch.before {
@@ -209,7 +187,6 @@ pub fn relations(
     }
     let places: HashMap<&ProposalId, usize> =
         open.iter().enumerate().map(|(at, open)| (&open.id, at)).collect();
-    // The place of the one that each was made on, where that is among them.
     let made_on: Vec<Option<usize>> = open
         .iter()
         .map(|open| recorded.get(&open.id).and_then(|on| places.get(&on.id)).copied())
@@ -228,7 +205,7 @@ pub fn relations(
             });
         }
         let left = files.iter().filter(|on| !on.iter().any(|(other, _)| said.contains(other)));
-        // In the order of age.
+        // By age.
         let all: BTreeSet<(usize, bool)> = left.clone().flatten().copied().collect();
         let mut place = HashMap::new();
         for (other, is_revised) in all {
@@ -253,7 +230,7 @@ pub fn relations(
     let mut found: BTreeMap<ProposalId, Relations> =
         found.map(|(proposal, found)| (proposal.id.clone(), found)).collect();
     for (id, on) in recorded {
-        // Its files are nobody else's.
+        // Recorded only: no shared file.
         let related = found.entry(id.clone()).or_default();
         if related.stands_on.is_empty() {
             related.add(on.clone());
@@ -262,16 +239,14 @@ pub fn relations(
     found
 }
 
-/// Those that alone make a file.
 fn only_ways(ways: &BTreeSet<Vec<(usize, bool)>>) -> impl Iterator<Item = usize> {
     let only = ways.iter().filter_map(|way| if let [one] = way[..] { Some(one) } else { None });
     only.map(|(other, _)| other)
 }
 
-/// How many proposals are looked at for what one stands on by way of another.
+/// Visited for indirect dependencies of one proposal.
 const MOST_REACHED: usize = 256;
 
-/// `first`, and what it cannot stand without.
 fn reached(first: usize, lower: impl Fn(usize) -> Vec<usize>) -> BTreeSet<usize> {
     let (mut reached, mut next) = (BTreeSet::from([first]), vec![first]);
     while let Some(at) = next.pop() {
@@ -284,11 +259,10 @@ fn reached(first: usize, lower: impl Fn(usize) -> Vec<usize>) -> BTreeSet<usize>
     reached
 }
 
-/// Who touches a file, oldest first.
+/// Oldest proposal first.
 type Touches<'t> = Vec<(usize, &'t Touch)>;
 
-/// The pairs that touch the same lines of one of the `files`, and those that touch one of them at all;
-/// each once, in order. At most [`MOST_PAIRS`] are compared.
+/// Pairs with common lines, and with a common file; each once, in order.
 fn pairs<'t>(files: impl Iterator<Item = &'t Touches<'t>>) -> [Vec<(usize, usize)>; 2] {
     let (mut same_lines, mut same_file) = (Vec::new(), Vec::new());
     let mut files: Vec<&Touches<'_>> = files.collect();
@@ -316,8 +290,8 @@ fn pairs<'t>(files: impl Iterator<Item = &'t Touches<'t>>) -> [Vec<(usize, usize
     [same_lines, same_file]
 }
 
-/// Whether both cannot be done to the same content: they touch the same lines otherwise, or one of them
-/// creates or removes the file.
+/// True if both cannot apply: they change the same lines differently, or one creates or removes the
+/// file.
 fn overlap(one: &Touch, other: &Touch) -> bool {
     if one.before != other.before || one.after == other.after {
         return false;
@@ -329,7 +303,7 @@ fn overlap(one: &Touch, other: &Touch) -> bool {
     let goes = goes.or((other.after.is_none()).then_some((other, one)));
     let (Some(lines), Some(others)) = (&one.lines, &other.lines) else { return goes.is_some() };
     if let Some((gone, stays)) = goes {
-        // What is removed touches every line; what is moved only those that it changes on the way.
+        // A removal touches every line; a move only the lines that it changes.
         let touches = |touch: &Touch| touch.lines.as_ref().is_some_and(|lines| !lines.is_empty());
         if touches(gone) && !touches(stays) {
             return true;
@@ -350,8 +324,7 @@ fn overlap(one: &Touch, other: &Touch) -> bool {
     false
 }
 
-/// Whether two edits of one content meet, as the three-way merge sees it: with no line between them
-/// that both leave alone, they do.
+/// As in a three-way merge: edits meet unless a line that both keep lies between.
 fn meet(a: &Range<u32>, b: &Range<u32>) -> bool {
     a.start <= b.end && b.start <= a.end
 }
@@ -458,7 +431,6 @@ mod tests {
         assert!(found[&id(7)].same_file.count > 1_400);
         assert_eq!(found.get(&id(4_000)), None);
         assert_eq!(found[&id(4_998)].same_file.named, [id(4_999)]);
-        // What they stand on is told of all.
         all[4_997].touches[0].before = Some(entry("b3"));
         let found = relations(&all, &BTreeMap::new(), |_, _| false);
         assert_eq!(found[&id(4_997)].stands_on, [Lower { id: id(3), is_revised: false }]);
@@ -496,7 +468,6 @@ mod tests {
             }
         }
 
-        /// Of each file that somebody makes, one who makes it is needed; and all that is needed is below, in order.
         #[test]
         fn of_each_file_somebody_is_needed(
             files in proptest::collection::vec(
@@ -531,7 +502,7 @@ mod tests {
                 prop_assert!(!below.is_too_high && !below.taken.contains(upper));
                 let distinct: BTreeSet<_> = below.taken.iter().collect();
                 prop_assert_eq!(distinct.len(), below.taken.len());
-                // Only recorded ones go round in a circle.
+                // Only recorded dependencies form cycles.
                 for (at, one) in below.taken.iter().enumerate().filter(|_| recorded.is_empty()) {
                     let Some(related) = found.get(one) else { continue };
                     for lower in related.needed(|lower| !lower.is_revised) {

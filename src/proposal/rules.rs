@@ -1,25 +1,21 @@
-//! Who may do what: one table, which the rule function decides by, and the README prints.
+//! The table of who may do what. The rule function decides by it; README prints it.
 
 use super::event::Evidence;
 
-/// Who is asking, as far as a local program can tell. One account cannot prove a finger.
+/// Class of the caller, as far as a local program can tell: nothing on one account proves a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// A coding agent: named by `AYE_AGENT`, or recognised by a variable that its harness sets.
+    /// Named by `AYE_AGENT` or by a variable of its harness.
     Agent,
-    /// A caller of a tool contract without any such mark.
+    /// Calls a tool contract without such a mark.
     Tool,
-    /// A person.
     Human,
-    /// A build machine.
     Ci,
 }
 
 impl Class {
-    /// All of them, in the order of the table's columns.
     pub const ALL: [Self; 4] = [Self::Agent, Self::Tool, Self::Human, Self::Ci];
 
-    /// The heading of its column.
     pub fn title(self) -> &'static str {
         match self {
             Self::Agent => "agent",
@@ -30,44 +26,33 @@ impl Class {
     }
 }
 
-/// What may be done to a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// Make one.
     Propose,
-    /// Say something about it.
     Comment,
-    /// Give it new content.
     Revise,
-    /// Say what became of it, without deciding.
+    /// A report, not a decision.
     Mark,
-    /// Approve it and write it.
     Apply,
-    /// Approve it and write nothing.
+    /// Writes nothing.
     Approve,
-    /// Say no; of one's own, take it back.
     Reject,
-    /// Send it back.
     RequestChanges,
-    /// Let others see a private one.
     Publish,
-    /// Remove what was said of it, for good.
     Purge,
-    /// Take a decision back.
     Undo,
-    /// Go on where a refusal protects other people's work (`--force`).
+    /// Overrides a refusal that protects other people's work (`--force`).
     Force,
-    /// Write files by a patch, without a proposal.
+    /// Without a proposal.
     Patch,
 }
 
 impl Verb {
-    /// True for verbs that write files of the work tree by a decision.
+    /// True for decisions that write work tree files.
     pub fn writes(self) -> bool {
         matches!(self, Self::Apply | Self::Undo)
     }
 
-    /// The word in events' vocabulary, and the first column of the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Propose => "propose",
@@ -87,34 +72,29 @@ impl Verb {
     }
 }
 
-/// What the table says to one class and verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Always.
     Yes,
-    /// What the same name has proposed from the same clone.
+    /// Same name and same clone.
     Own,
-    /// Its own, where the policy in HEAD has `agents_may_mark = "own"`.
+    /// If HEAD's policy has `agents_may_mark = "own"`.
     OwnIfPolicy,
-    /// Where the policy in HEAD has `ci_may_apply = true`; never counted as an approval.
+    /// If HEAD's policy has `ci_may_apply = true`; never an approval.
     CiIfPolicy,
-    /// Its own; all where the policy in HEAD has `ci_may_apply = true`.
+    /// All if HEAD's policy has `ci_may_apply = true`.
     OwnOrCiIfPolicy,
-    /// At a terminal, or with `--yes`; memory and sensitive paths at a terminal unless the policy
-    /// in HEAD says `flag`.
+    /// At a terminal or with `--yes`. Memory and sensitive paths need a terminal unless HEAD's
+    /// policy says `flag`.
     Decides,
-    /// At a terminal, or with `--yes`.
+    /// At a terminal or with `--yes`.
     Asked,
-    /// Where nothing gates direct writes; see [`is_gated`].
+    /// See `is_gated`.
     Ungated,
-    /// At a terminal; else where nothing gates direct writes.
     AttendedOrUngated,
-    /// Never.
     No,
 }
 
 impl Answer {
-    /// The cell of the table.
     pub fn text(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -131,7 +111,7 @@ impl Answer {
     }
 }
 
-/// The table: a row for each verb, an answer for each of [`Class::ALL`].
+/// A row per verb, an answer per `Class::ALL`.
 pub const TABLE: &[(Verb, [Answer; 4])] = &[
     (Verb::Propose, [Answer::Yes, Answer::Yes, Answer::Yes, Answer::Yes]),
     (Verb::Comment, [Answer::Yes, Answer::Yes, Answer::Yes, Answer::Yes]),
@@ -148,7 +128,6 @@ pub const TABLE: &[(Verb, [Answer; 4])] = &[
     (Verb::Patch, [Answer::Ungated, Answer::Ungated, Answer::AttendedOrUngated, Answer::Ungated]),
 ];
 
-/// The answer of the table.
 pub fn answer(class: Class, verb: Verb) -> Answer {
     let column = Class::ALL.iter().position(|known| *known == class);
     let row = TABLE.iter().find(|(known, _)| *known == verb);
@@ -158,8 +137,8 @@ pub fn answer(class: Class, verb: Verb) -> Answer {
     }
 }
 
-/// Whether a gate of direct writes (`gate` of the policy, `aye.gate`) holds for `class`, with somebody at a terminal
-/// or not.
+/// True if a gate of direct writes (policy `gate`, `aye.gate`) holds; `attended` means somebody is
+/// at a terminal.
 pub fn is_gated(class: Class, attended: bool) -> bool {
     match answer(class, Verb::Patch) {
         Answer::Ungated => true,
@@ -168,7 +147,6 @@ pub fn is_gated(class: Class, attended: bool) -> bool {
     }
 }
 
-/// The table in Markdown, as the README has it.
 pub fn markdown() -> String {
     let mut out = String::from("| |");
     for class in Class::ALL {
@@ -191,21 +169,18 @@ pub fn markdown() -> String {
     out
 }
 
-/// What the policy in HEAD permits beyond the table.
+/// Permissions of HEAD's policy beyond the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permits {
-    /// `agents_may_mark = "own"`.
     pub agents_may_mark: bool,
-    /// `ci_may_apply = true`.
     pub ci_may_apply: bool,
-    /// `[evidence] memory = "flag"`.
+    /// From `[evidence] memory = "flag"`.
     pub memory_by_flag: bool,
-    /// `[evidence] sensitive = "flag"`.
+    /// From `[evidence] sensitive = "flag"`.
     pub sensitive_by_flag: bool,
 }
 
 impl Permits {
-    /// What holds without a policy.
     pub const NONE: Self = Self {
         agents_may_mark: false,
         ci_may_apply: false,
@@ -213,13 +188,11 @@ impl Permits {
         sensitive_by_flag: false,
     };
 
-    /// True where a decision about such paths has to be made at a terminal.
     pub fn wants_terminal(&self, memory: bool, sensitive: bool) -> bool {
         memory && !self.memory_by_flag || sensitive && !self.sensitive_by_flag
     }
 }
 
-/// True for the evidence of a person's decision.
 pub fn is_personal(evidence: &Evidence) -> bool {
     matches!(evidence, Evidence::Terminal | Evidence::Flag)
 }

@@ -1,4 +1,4 @@
-//! Small histories, for tests of what is made of them.
+//! Small threads for tests.
 
 use chrono::DateTime;
 
@@ -12,7 +12,7 @@ use super::{Actor, ActorKind, Entry, History, Proposal, fold};
 use crate::changeset::RepoPath;
 use crate::sha256;
 
-/// The clone of whoever has proposed, and another one.
+/// The proposer's clone, and another one.
 pub(crate) const CLONE: &str = "0123456789abcdef";
 pub(crate) const OTHER: &str = "fedcba9876543210";
 
@@ -24,7 +24,6 @@ pub(crate) fn agent(name: &str) -> Actor {
     Actor { name: name.into(), email: String::new(), kind: ActorKind::Agent }
 }
 
-/// The change of `path` from one content to another.
 pub(crate) fn change(path: &str, before: &str, after: &str) -> ChangeRecord {
     let entry = |text: &str| Some(Entry::new(&sha256::hex(text.as_bytes())[..40], "100644"));
     let hash = |text: &str| Some(sha256::hex(text.as_bytes()));
@@ -65,7 +64,6 @@ pub(crate) fn comment(body: &str) -> Data {
     Data::Comment(Comment { body: body.into(), ..Comment::default() })
 }
 
-/// The manifest by which `changes` are taken as they are.
 pub(crate) fn manifest(changes: &[ChangeRecord]) -> Manifest {
     let record = |change: &ChangeRecord| {
         let [before, after] = change.sides();
@@ -81,33 +79,32 @@ pub(crate) fn manifest(changes: &[ChangeRecord]) -> Manifest {
     Manifest::new(changes.iter().map(record).collect())
 }
 
-/// A thread that grows. Events are named by the order in which they were added.
+/// Events are named by index.
 #[derive(Debug)]
 pub(crate) struct Thread {
     pub(crate) events: Vec<Stamped>,
-    /// Seconds of the clock of whoever writes next.
+    /// In seconds, of the next writer.
     pub(crate) clock: i64,
 }
 
 impl Thread {
-    /// One that an agent begins.
+    /// An agent begins it.
     pub(crate) fn new(first: Data) -> Self {
         let mut thread = Self { events: Vec::new(), clock: 0 };
         thread.add(&agent("codex"), CLONE, &[], first);
         thread
     }
 
-    /// A proposal of one change of `a.txt` from `a` to `b`.
+    /// Changes `a.txt` from `a` to `b`.
     pub(crate) fn proposed() -> Self {
         Self::new(propose(Subject::Code, vec![change("a.txt", "a", "b")]))
     }
 
-    /// Adds an event behind `parents`.
     pub(crate) fn add(&mut self, by: &Actor, clone: &str, parents: &[usize], data: Data) -> usize {
         self.push(by, clone, parents, data, None)
     }
 
-    /// Adds a decision on the first revision, taking it as it is, that ends those of `ends`.
+    /// Decides on the first revision unchanged.
     pub(crate) fn decide(
         &mut self,
         by: &Actor,
@@ -118,7 +115,7 @@ impl Thread {
         self.decide_as(by, parents, verdict, ends, 0, |_| ())
     }
 
-    /// As [`Thread::decide`], on the revision of the event `revision`, with what `change` makes of the papers.
+    /// Like `decide`, on `revision`; `change` edits the documents.
     pub(crate) fn decide_as(
         &mut self,
         by: &Actor,
@@ -145,7 +142,6 @@ impl Thread {
         self.carry(by, OTHER, parents, papers)
     }
 
-    /// Adds an event that carries `papers`, its statement as it is.
     pub(crate) fn carry(
         &mut self,
         by: &Actor,
@@ -161,12 +157,10 @@ impl Thread {
         self.push(by, clone, parents, Data::Decision(said), Some(papers))
     }
 
-    /// The papers of the event `at`.
     pub(crate) fn papers(&self, at: usize) -> Papers {
         self.events[at].papers.clone().unwrap()
     }
 
-    /// The name of the statement of the event `at`.
     pub(crate) fn statement(&self, at: usize) -> String {
         self.papers(at).sha256
     }

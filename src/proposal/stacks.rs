@@ -1,5 +1,5 @@
-//! The one order in which pending proposals are listed, reviewed and applied: what stands on others
-//! comes right behind them, from below; stacks go by the risk of their riskiest, then by age. Pure.
+//! Order in which pending proposals are listed, reviewed and applied. A stack stays together,
+//! lowest first; stacks sort by their riskiest proposal, then by age. Pure.
 
 use std::collections::HashMap;
 
@@ -7,20 +7,17 @@ use chrono::{DateTime, Utc};
 
 use super::ProposalId;
 
-/// What the place of a proposal depends on.
 #[derive(Clone, Debug)]
 pub struct Place<'p> {
-    /// Which proposal.
     pub id: &'p ProposalId,
-    /// How much it deserves a second look; 0 comes first.
+    /// Risk class; 0 comes first.
     pub class: u8,
-    /// When it was made.
     pub created_at: DateTime<Utc>,
-    /// The proposals that it stands on; those that are not among the ordered ones do not count.
+    /// Dependencies; unlisted ones are ignored.
     pub lower: Vec<&'p ProposalId>,
 }
 
-/// The order of `places`, as indices: whole stacks by risk, then age; each stack from below.
+/// Indices of `places`.
 pub fn order(places: &[Place<'_>]) -> Vec<usize> {
     let at: HashMap<&ProposalId, usize> =
         places.iter().enumerate().map(|(at, place)| (place.id, at)).collect();
@@ -45,7 +42,7 @@ pub fn order(places: &[Place<'_>]) -> Vec<usize> {
     });
     let mut placed = vec![false; places.len()];
     let mut order = Vec::with_capacity(places.len());
-    // A path down, each with how many of its lower ones are done: as deep as the stack is high.
+    // Path downwards, each with its number of finished dependencies.
     for first in stacks.into_iter().flatten() {
         let mut path = vec![(first, 0)];
         while let Some((place, done)) = path.last_mut() {
@@ -82,7 +79,7 @@ mod tests {
     use super::*;
 
     fn ids(count: usize) -> Vec<ProposalId> {
-        // Of an event's id, an id of a proposal keeps the beginning alone.
+        // A proposal id keeps only the beginning.
         (0..count).map(|n| ProposalId::from_event(&format!("{n:02x}{:038x}", 0))).collect()
     }
 
@@ -100,7 +97,7 @@ mod tests {
     #[test]
     fn stacks_stay_together_from_below_and_go_by_risk_then_age() {
         let ids = ids(6);
-        // 4 on 2 on 0, and 4 is risky; 1 and 3 alone; 5 removes a file.
+        // 4 depends on 2, and 2 on 0; 4 is risky; 1 and 3 are alone; 5 removes a file.
         let list: &[(usize, u8, i64, &[usize])] = &[
             (4, 0, 50, &[2]),
             (3, 2, 40, &[]),

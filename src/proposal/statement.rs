@@ -1,7 +1,8 @@
-//! The decision statement: what exactly was decided, in constant size. Pure.
+//! The decision statement: exactly what was decided, in constant size. Pure.
 //!
-//! Format `aye-decision@2`: one line of canonical JSON, of at most [`MAX_BYTES`] bytes, in the header `aye-statement`
-//! of the deciding commit. Its SHA-256 names the decision; a reader never writes it again.
+//! Format `aye-decision@2` (`docs/spec/decisions.md`): one line of canonical JSON in the deciding
+//! commit's header `aye-statement`. Its SHA-256 names the decision; readers never rewrite it. Ids
+//! and hashes are hex.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -11,85 +12,69 @@ use super::{Actor, canonical, codes};
 use crate::changeset::marks;
 use crate::error::{Error, Result, codes as error_codes};
 
-/// Name and version of the format.
 pub const FORMAT: &str = "aye-decision@2";
 
-/// Longest statement, in bytes.
+/// In bytes.
 pub const MAX_BYTES: usize = 4096;
 
-/// Longest texts of a statement, in bytes as they are escaped: with them a line fits. Of a longer reason its
-/// SHA-256 stands there.
+/// Bytes of escaped text that fit. A longer reason is replaced by its SHA-256.
 const MAX_REASON: usize = 1024;
 const MAX_NAME: usize = 256;
 const MAX_REF: usize = 512;
 const MAX_KEY: usize = 128;
 
-/// What was decided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
-    /// Who decided.
     pub actor: Actor,
-    /// What was to be done besides deciding; `null` where nothing was written.
+    /// `null` if nothing was written.
     pub effect: Option<Effect>,
-    /// [`ends_sha256`] of the statements that it takes back; `null` where it takes none back.
+    /// `ends_sha256` of the statements that it ends.
     pub ends: Option<String>,
-    /// What shows that the actor decided.
     pub evidence: Evidence,
-    /// [`FORMAT`].
     pub format: String,
-    /// SHA-256 over what was decided in one answer, hex; `null` where that is this alone.
+    /// SHA-256 over all decisions of one answer; `null` for a single one.
     pub group: Option<String>,
-    /// Fingerprint of the key that signs it; `null` without one.
+    /// Fingerprint of the signing key.
     pub key: Option<String>,
-    /// How many changed lines what is written has; `null` where nothing is.
+    /// Changed lines that are written.
     pub lines: Option<u64>,
-    /// What is written.
     pub manifest: Option<BlobRef>,
-    /// `.agent-memory/policy.toml` in the target commit; `null` without one.
+    /// `.agent-memory/policy.toml` in the target commit.
     pub policy: Option<BlobRef>,
-    /// The proposal's first event.
+    /// Its first event.
     pub proposal: Option<EventRef>,
-    /// The range of commits that was approved instead of a proposal; nothing makes one yet.
+    /// Approved instead of a proposal; not used yet.
     pub range: Option<Range>,
-    /// Why, where that is short.
     pub reason: Option<String>,
-    /// SHA-256 of a longer reason, hex; the event has the text.
+    /// Set for a long reason; the event has the text.
     pub reason_sha256: Option<String>,
-    /// The name of the repository in its policy, hex; `null` without one.
+    /// From the policy.
     pub repository: Option<String>,
-    /// The event of the revision that was decided on.
     pub revision: Option<EventRef>,
-    /// [`seen_sha256`] of the parents of the commit that carries it.
+    /// `seen_sha256` of the commit's parents.
     pub seen: String,
-    /// How many of the lines had been on the screen; `null` where nothing was shown.
+    /// Number of `lines` that were on the screen; `null` if not shown.
     pub shown: Option<u64>,
-    /// The branch that it was decided on.
     pub target: Target,
-    /// When.
     #[serde(with = "event::times")]
     pub time: DateTime<Utc>,
-    /// The verb.
     pub verdict: Verdict,
 }
 
-/// An event by its commit, and by the SHA-256 of its line, which names every side of every change.
+/// An event by its commit, and by the hash of its line, which names all content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EventRef {
-    /// Id of the commit, hex.
     pub id: String,
-    /// SHA-256 of the line, hex.
     pub sha256: String,
 }
 
-/// A range of commits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Range {
-    /// The commit before the first.
+    /// Exclusive.
     pub from: String,
-    /// The last one.
     pub to: String,
 }
 
@@ -105,14 +90,13 @@ pub struct Target {
 }
 
 impl Target {
-    /// The short name of its branch, if it has one, and HEAD is on the branch `head`, which is another.
+    /// Short name of this branch, if HEAD is on another one, `head`.
     pub fn elsewhere(&self, head: Option<&str>) -> Option<&str> {
         marks::elsewhere(self.name.as_deref(), head)
     }
 }
 
 impl Statement {
-    /// That `actor` decides so, at that time, and nothing else: the rest is filled in.
     pub fn new(verdict: Verdict, actor: Actor, evidence: Evidence, time: DateTime<Utc>) -> Self {
         Self {
             actor,
@@ -139,8 +123,7 @@ impl Statement {
         }
     }
 
-    /// Puts `reason` where it belongs by its length; what it returns is for the event
-    /// ([`Said::reason`](super::event::Said::reason)).
+    /// Returns a long reason, for the event.
     pub fn set_reason(&mut self, reason: Option<&str>) -> Option<String> {
         let is_long = reason.is_some_and(|text| escaped(text) > MAX_REASON);
         let long = reason.filter(|_| is_long).map(str::to_owned);
@@ -149,11 +132,11 @@ impl Statement {
         long
     }
 
-    /// The line that is stored, without a line feed.
+    /// No line feed at the end.
     ///
     /// # Errors
-    /// `size_limit_exceeded` for a name, an address or a branch that is absurdly long; `internal_error` for what
-    /// nobody could read.
+    /// `size_limit_exceeded` for an overlong name, address or branch; `internal_error` for a
+    /// statement that readers would refuse.
     pub fn to_line(&self) -> Result<Vec<u8>> {
         if !self.is_short() {
             let why = "the name, the address or the branch is too long for a decision";
@@ -168,8 +151,6 @@ impl Statement {
         }
     }
 
-    /// Reads a line.
-    ///
     /// # Errors
     /// `statement_invalid` for anything but canonical bytes of this format.
     pub fn from_line(line: &[u8]) -> Result<Self> {
@@ -186,7 +167,7 @@ impl Statement {
         let value = canonical::parse(line)?;
         let statement: Self =
             serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
-        // Where a key is missing it is read as null, and written.
+        // A missing key is read as null, and would be written.
         match serde_json::to_value(&statement) {
             Ok(again) if again == value && statement.has_forms() && statement.is_short() => {
                 Ok(statement)
@@ -204,7 +185,6 @@ impl Statement {
             && fits(&self.reason, MAX_REASON)
     }
 
-    /// Whether format, words, ids and hashes are some.
     fn has_forms(&self) -> bool {
         let lists = [&self.ends, &self.group, &self.reason_sha256].into_iter().flatten();
         let blobs = [&self.manifest, &self.policy].into_iter().flatten();
@@ -222,22 +202,21 @@ impl Statement {
     }
 }
 
-/// SHA-256 over the sorted `parents` (hex) of a commit, each followed by a line feed.
+/// SHA-256 over the sorted `parents`, each followed by a line feed.
 pub fn seen_sha256(parents: &[String]) -> String {
     crate::sha256::hex(&lines(parents))
 }
 
-/// SHA-256 of [`ends_bytes`].
 pub fn ends_sha256(statements: &[String]) -> String {
     crate::sha256::hex(&ends_bytes(statements))
 }
 
-/// The blob `ends`: the hashes of statements, sorted, each once and followed by a line feed.
+/// Sorted hashes, each once and followed by a line feed.
 pub fn ends_bytes(statements: &[String]) -> Vec<u8> {
     lines(statements)
 }
 
-/// Reads what [`ends_bytes`] writes; `None` for anything else.
+/// `None` for bytes that `ends_bytes` does not write.
 pub fn parse_ends(bytes: &[u8]) -> Option<Vec<String>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let ends: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -252,7 +231,7 @@ fn lines(texts: &[String]) -> Vec<u8> {
     texts.iter().flat_map(|text| text.bytes().chain([b'\n'])).collect()
 }
 
-/// How many bytes `text` has between the quotes of JSON.
+/// In bytes, between the quotes of JSON.
 fn escaped(text: &str) -> usize {
     serde_json::to_string(text).map_or(usize::MAX, |json| json.len() - 2)
 }
@@ -328,7 +307,7 @@ mod tests {
     #[test]
     fn texts_are_as_long_as_fits() {
         let mut long = statement();
-        // Six bytes each, as JSON has them.
+        // Six bytes each, in JSON.
         let text = |most: usize| "\u{1}".repeat(most / 6);
         long.actor.name = text(MAX_NAME);
         long.actor.email = text(MAX_NAME);

@@ -1,18 +1,15 @@
-//! What decisions make of files, as steps from one content to another. Pure.
+//! Effects of decisions on files, as steps from one content to another. Pure.
 
 use super::event::{FileOutcome, Written};
 use super::state::Decision;
 use super::{Entry, Proposal};
 use crate::changeset::RepoPath;
 
-/// One approved step of one file; `None` is no file.
+/// One approved step of one file; `None` means no file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Where.
     pub path: RepoPath,
-    /// From.
     pub before: Option<Entry>,
-    /// To.
     pub after: Option<Entry>,
 }
 
@@ -23,8 +20,8 @@ impl From<&Written> for Step {
     }
 }
 
-/// The steps that `decision` on `proposal` approved: what its manifest says was written, or the revision's own
-/// changes where it wrote nothing, or found it written.
+/// Steps that `decision` approved: written files of its manifest; the revision's own changes where
+/// nothing was written, or where the file already had the result.
 pub fn of_events(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
     let own = of_revision(proposal, &decision.revision);
     if decision.written.is_empty() {
@@ -37,7 +34,7 @@ pub fn of_events(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
     decision.written.iter().filter_map(step).collect()
 }
 
-/// The changes of the revision whose event is `revision`, as steps.
+/// Changes of the revision with the event id `revision`.
 pub fn of_revision(proposal: &Proposal, revision: &str) -> Vec<Step> {
     let Some(revision) = proposal.revision(revision) else { return Vec::new() };
     revision

@@ -1,4 +1,4 @@
-//! The trailers that tie a commit to what it holds. As raw text: the caller makes each one line.
+//! Trailers that tie a commit to its proposals. Raw text: the caller makes each one line.
 
 use bstr::{BStr, ByteSlice as _};
 
@@ -6,11 +6,11 @@ use super::event::RevisionReason;
 use super::state::{Decision, Revision};
 use super::{Actor, ActorKind, Proposal};
 
-/// The trailers of an applied proposal, or of one that the first of `reviewers` is about to apply.
+/// The first of `reviewers` may be about to apply the proposal.
 ///
-/// `Proposed-by:` names every author of the accepted revision. `Reviewed-by:` names people and
-/// nobody else: a mark, an agent's or a build machine's word, is not a review. `with_assistants`: the agents
-/// among the authors in the Linux kernel's form, `Assisted-by: AGENT:MODEL`, the model where it is on record.
+/// `Proposed-by:` names every author of the accepted revision. `Reviewed-by:` names people only: a
+/// mark by an agent or a build machine is not a review. `with_assistants` adds agents in the Linux
+/// kernel's form, `Assisted-by: AGENT:MODEL`.
 ///
 /// Source: <https://docs.kernel.org/process/coding-assistants.html>.
 pub fn of(proposal: &Proposal, reviewers: &[Actor], with_assistants: bool) -> Vec<String> {
@@ -23,17 +23,16 @@ pub fn of(proposal: &Proposal, reviewers: &[Actor], with_assistants: bool) -> Ve
     lines
 }
 
-/// The proposals that the commit message `message` names so.
+/// From `Proposal-Id` trailers.
 pub fn named(message: &BStr) -> impl Iterator<Item = &str> {
     message.lines().filter_map(|line| line.strip_prefix(b"Proposal-Id: ")?.to_str().ok())
 }
 
-/// Behind a line that ends so, git looks for no trailers.
+/// Git looks for no trailers after a line that ends so.
 const SCISSORS: &str = "------------------------ >8 ------------------------";
 
-/// The description of `proposal`, with lines in it that would be read as these trailers, or would hide them, quoted:
-/// `> Reviewed-by: …`. Where an agent has written any of the proposal, so is each that would have somebody sign,
-/// test or approve it.
+/// Quotes lines that would read as these trailers, or hide them. If an agent wrote any revision,
+/// lines that claim a signature, test or approval are quoted, too.
 pub fn described(proposal: &Proposal) -> Option<String> {
     let by_agent = |revision: &Revision| revision.actor.kind == ActorKind::Agent;
     let is_agents = proposal.revisions.iter().any(by_agent);
@@ -73,7 +72,6 @@ fn assistants<'a>(proposal: &'a Proposal) -> impl Iterator<Item = String> + 'a {
     })
 }
 
-/// Adds those of `more` who are not among `reviewers` yet.
 pub fn add(reviewers: &mut Vec<Actor>, more: impl IntoIterator<Item = Actor>) {
     for actor in more {
         if !reviewers.iter().any(|known| known.identity() == actor.identity()) {
@@ -82,14 +80,13 @@ pub fn add(reviewers: &mut Vec<Actor>, more: impl IntoIterator<Item = Actor>) {
     }
 }
 
-/// The people whose decision on the applied `proposal` may be named as a review: several where they decided
-/// without knowing of each other.
+/// Several if they decided concurrently.
 pub fn reviewers(proposal: &Proposal) -> impl Iterator<Item = &Actor> {
     let applied = |decision: &&Decision| decision.effect.is_some() && decision.is_by_a_person();
     proposal.decisions().filter(applied).map(|decision| &decision.by)
 }
 
-/// `Name <address>`, or the name alone.
+/// `Name <address>`, or only the name.
 pub fn person(actor: &Actor) -> String {
     let name = actor.name.trim();
     match actor.email.trim() {

@@ -1,9 +1,8 @@
 //! The result of `aye try` as a file: written where nothing can be recorded (CI), imported where it
 //! can. Pure.
 //!
-//! Format `aye-try-result@1`: one JSON object of at most [`MAX_BYTES`] bytes, written in canonical
-//! form. It names proposal and revision by whole event ids and says nothing about them: whoever
-//! imports it looks both up.
+//! Format `aye-try-result@1`: one canonical JSON object. It names proposal and revision by event
+//! ids only; the importer looks both up.
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 use serde::{Deserialize, Serialize};
@@ -13,44 +12,37 @@ use super::event::{Check, Imported};
 use super::{Actor, canonical, codes};
 use crate::error::{Error, Result, codes as error_codes};
 
-/// Name and version of the format.
 pub const FORMAT: &str = "aye-try-result@1";
 
-/// Largest result, in bytes.
+/// In bytes.
 pub const MAX_BYTES: usize = 64 << 10;
 
-/// How a command ended that was run on a revision of a proposal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TryResult {
-    /// Who ran it, as far as that program could say.
+    /// As far as known there.
     pub actor: Actor,
-    /// The command's words; at least one.
     pub command: Vec<String>,
-    /// How long it ran, in milliseconds.
     pub duration_ms: u64,
-    /// Its exit status; `null` if a signal ended it.
-    // Given as a function, a key that may be null may not be missing.
+    /// `null` if a signal ended it.
+    // `deserialize_with` makes the key mandatory, though it may be null.
     #[serde(deserialize_with = "Option::deserialize")]
     pub exit_code: Option<i32>,
-    /// [`FORMAT`].
     pub format: String,
-    /// The whole id of the proposal's first event, hex.
+    /// Hex id of its first event.
     pub proposal: String,
-    /// 128 random bits that name the repository, hex; `null` where its policy has none.
+    /// 128 random bits, hex; `null` if the policy names none.
     #[serde(deserialize_with = "Option::deserialize")]
     pub repository: Option<String>,
-    /// The event id of the revision that it ran on, hex.
+    /// Hex event id.
     pub revision: String,
-    /// When it had ended, to the millisecond.
+    /// End of the run, in milliseconds.
     pub time: DateTime<Utc>,
 }
 
 impl TryResult {
-    /// The canonical bytes.
-    ///
     /// # Errors
-    /// `size_limit_exceeded` over [`MAX_BYTES`]: the command is too long.
+    /// `size_limit_exceeded` if the command is too long.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let bytes = canonical::of(self)?;
         if bytes.len() > MAX_BYTES {
@@ -63,11 +55,11 @@ impl TryResult {
         Ok(bytes)
     }
 
-    /// Reads a result, in canonical form or any other JSON.
+    /// Any form of JSON.
     ///
     /// # Errors
-    /// `try_result_invalid`: too large, no JSON object, an unknown, missing or repeated key, a value
-    /// of the wrong type, another format.
+    /// `try_result_invalid`: too large, not a JSON object, an unknown, missing or repeated key, a
+    /// value of the wrong type, another format.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let invalid = |why: String| {
             Error::new(&codes::TRY_RESULT_INVALID, format!("not a result of aye try: {why}"))
@@ -76,8 +68,8 @@ impl TryResult {
         if bytes.len() > MAX_BYTES {
             return Err(invalid(format!("{} bytes are more than {MAX_BYTES}", bytes.len())));
         }
-        // First as what it is: a derived reader would take lists for objects as well, and an
-        // unknown key before an unknown format.
+        // Shape first: a derived reader takes lists for objects, and reports an unknown key before
+        // an unknown format.
         let value: Value = serde_json::from_slice(bytes).map_err(|e| invalid(e.to_string()))?;
         let is_actor = value["actor"].as_object().is_some_and(|actor| actor.len() == 3);
         if !value.is_object() || !is_actor {
@@ -100,10 +92,6 @@ impl TryResult {
         Ok(result)
     }
 
-    /// The data of the `check` event by which somebody imports it.
-    ///
-    /// # Errors
-    /// As [`TryResult::to_bytes`].
     pub fn to_check(&self) -> Result<Check> {
         Ok(Check {
             command: self.command.clone(),
@@ -119,7 +107,6 @@ impl TryResult {
     }
 }
 
-/// True for the hexadecimal digits of a SHA-1 or SHA-256, as git prints them.
 fn is_object_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }

@@ -23,24 +23,23 @@ fn mode<'de, D: Deserializer<'de>>(from: D) -> Result<Cow<'static, str>, D::Erro
     String::deserialize(from).map(|text| known_mode(&text))
 }
 
-/// A mode, in place where it is one that git knows: nearly every one is.
+/// Borrowed for git's own modes: nearly all.
 fn known_mode(text: &str) -> Cow<'static, str> {
     let known = ["100644", "100755", "120000", "160000"].into_iter().find(|mode| *mode == text);
     known.map_or_else(|| Cow::Owned(text.to_owned()), Cow::Borrowed)
 }
 
 impl Entry {
-    /// The blob `id` (hex) with the mode that `mode` says.
     pub fn new(id: impl Into<String>, mode: &str) -> Self {
         Self { id: id.into(), mode: known_mode(mode) }
     }
 
-    /// True for a regular file, executable or not: what is no symlink and no submodule.
+    /// False for a symlink or submodule.
     pub fn is_regular(&self) -> bool {
         Mode::parse(&self.mode).is_some()
     }
 
-    /// The mode as a value; a regular file where the text is none of ours.
+    /// A regular file if the mode is unsupported.
     pub fn file_mode(&self) -> Mode {
         Mode::parse(&self.mode).unwrap_or_default()
     }
@@ -62,33 +61,25 @@ impl sensitive::Touched for ChangeRecord {
 }
 
 impl ChangeRecord {
-    /// Its path, and the one that it was moved or copied from.
     pub fn paths(&self) -> impl Iterator<Item = &RepoPath> + Clone {
         std::iter::once(&self.path).chain(&self.origin)
     }
 }
 
-/// One file of a changeset, with object ids for content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Line", into = "Line")]
 pub struct ChangeRecord {
-    /// Where.
     pub path: RepoPath,
-    /// What the change starts from.
     pub before: Option<Entry>,
-    /// What it leads to.
     pub after: Option<Entry>,
-    /// SHA-256 of the content that it starts from, hex.
     pub before_sha256: Option<String>,
-    /// SHA-256 of the content that it leads to, hex.
     pub after_sha256: Option<String>,
     /// Moved or copied from there.
     pub origin: Option<RepoPath>,
-    /// The replacements it was written as.
     pub snippets: Vec<SnippetRecord>,
 }
 
-/// A [`ChangeRecord`] as it stands in an event, with the SHA-256 in each side.
+/// Stored form: each side has its SHA-256.
 #[derive(Serialize, Deserialize)]
 struct Line {
     path: RepoPath,
@@ -130,7 +121,6 @@ impl From<ChangeRecord> for Line {
 }
 
 impl ChangeRecord {
-    /// The record of `change` whose content is stored under these entries.
     pub fn new(change: &FileChange, before: Option<Entry>, after: Option<Entry>) -> Self {
         let sha256 =
             |side: &Option<File>| side.as_ref().map(|file| crate::sha256::hex(&file.bytes));
@@ -145,7 +135,7 @@ impl ChangeRecord {
         }
     }
 
-    /// Both sides by mode, id and SHA-256: what it starts from, and what it leads to.
+    /// Before and after.
     pub fn sides(&self) -> [Option<Blob>; 2] {
         let side = |entry: &Option<Entry>, sha256: &Option<String>| {
             entry.as_ref().map(|entry| Blob {
@@ -158,16 +148,13 @@ impl ChangeRecord {
     }
 }
 
-/// A [`Snippet`] in an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnippetRecord {
-    /// Bytes to find.
     #[serde(with = "crate::changeset::bytes")]
     pub old: Vec<u8>,
-    /// Bytes to put there.
     #[serde(with = "crate::changeset::bytes")]
     pub new: Vec<u8>,
-    /// `unique`, `all`, or a number from 1; `None` is `unique`.
+    /// `unique`, `all`, or a number from 1; `None` means `unique`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occurrence: Option<String>,
 }
@@ -195,12 +182,12 @@ impl From<&SnippetRecord> for Snippet {
     }
 }
 
-/// What identifies a set of changes, hex. Two proposals with the same digest do the same to the same files.
+/// Hex; equal digests mean the same changes to the same files.
 pub fn digest(changes: &[ChangeRecord]) -> String {
     digest_of(changes.iter().map(|change| (&change.path, change.sides())))
 }
 
-/// SHA-256 over paths, modes and the SHA-256 of contents, whatever the order, hex.
+/// Hex SHA-256 over paths, modes and content hashes, in any order.
 pub(in crate::proposal) fn digest_of<'a, const N: usize>(
     files: impl Iterator<Item = (&'a RepoPath, [Option<Blob>; N])>,
 ) -> String {

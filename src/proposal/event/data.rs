@@ -1,4 +1,4 @@
-//! What happened: the kinds of event, and what each of them says.
+//! The kinds of event and the data of each.
 
 use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
@@ -12,31 +12,24 @@ use crate::proposal::statement::Target;
 use crate::proposal::{Actor, ProposalId};
 use crate::words::words;
 
-/// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Data {
-    /// A new proposal.
     Propose(Propose),
-    /// New content for a pending proposal.
     Revise(Revise),
-    /// A remark.
     Comment(Comment),
-    /// Somebody decided; what exactly is in the statement beside it.
     Decision(Said),
-    /// A command was run on it.
     Check(Check),
-    /// A commit contains it.
     Committed(Committed),
     /// The task plan of a branch (room `plan`).
     Plan(Value),
     /// A patch was written without a proposal.
     Patch(Patch),
-    /// A statement was signed; a record, of which nothing is made yet.
+    /// Recorded only: nothing uses it yet.
     Sign(Sign),
-    /// The thread was removed for good.
+    /// A purge, or a request for one.
     Purge(Purge),
-    /// A kind of a later version, as `kind`, or of another one, as `kind@VERSION`.
+    /// `kind` of a later aye, or `kind@VERSION` of another format version.
     #[serde(serialize_with = "alone")]
     Unknown(String, Value),
 }
@@ -45,67 +38,58 @@ fn alone<S: Serializer>(_: &str, data: &Value, serializer: S) -> Result<S::Ok, S
     data.serialize(serializer)
 }
 
-/// Data of [`Data::Decision`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Said {
-    /// The verb, which is the kind of the event.
+    /// From the event's kind.
     #[serde(skip, default = "unread")]
     pub verdict: Verdict,
-    /// Why, where that is too long for the statement, which has the hash alone.
+    /// Set if too long for the statement, which then has its hash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Stands in until the kind is looked at.
+/// Until `Data::read` sets it.
 fn unread() -> Verdict {
     Verdict::Undo
 }
 
-/// Data of [`Data::Propose`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Propose {
-    /// Why, in the proposer's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Topic, such as `frontend`.
+    /// Such as `frontend`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// The task it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_task_id: Option<String>,
-    /// The branch whose plan it is, for a task that is a step of a plan (`plan:3`).
+    /// Branch of the plan, for a task such as `plan:3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The name the proposer gave itself.
+    /// Name that the proposer gave itself.
     pub proposed_by: String,
-    /// When it expires.
     #[serde(with = "times")]
     pub expires_at: DateTime<Utc>,
-    /// `code` or `memory`.
     pub subject: Subject,
-    /// The form in which the changes came.
     pub form: InputForm,
-    /// The proposal of somebody else that it is to take the place of; that one stays as it is.
+    /// Another proposer's proposal to replace; its state does not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<ProposalId>,
-    /// The pending proposal whose result it was made on.
+    /// Pending proposal that it was made on top of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<On>,
-    /// The commit the files were compared with, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// Where HEAD was when it was made; none before the first commit.
+    /// HEAD when it was made; `None` before the first commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
-    /// The changes; empty where they are in `changes_blob`.
     pub changes: Vec<ChangeRecord>,
-    /// The changes as a blob of their own, where they are many.
+    /// The changes, if many; `changes` is then empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes_blob: Option<BlobRef>,
-    /// What was left out of it.
+    /// Changed files that it excludes.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "or_default")]
     pub incomplete: Vec<Incomplete>,
-    /// The structured request of a memory proposal (room `memory`).
+    /// Request of a memory proposal (room `memory`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Value>,
 }
@@ -113,7 +97,7 @@ pub struct Propose {
 /// A file that is not in a revision, though it changed as well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Incomplete {
-    /// Which.
+    /// The file.
     #[schemars(with = "String")]
     pub path: RepoPath,
     /// Why, in a word.
@@ -131,7 +115,7 @@ pub struct On {
 }
 
 words! {
-    /// What a proposal is about.
+    /// The subject of a proposal.
     #[derive(Default)]
     pub enum Subject {
         /// Files of the repository.
@@ -142,57 +126,45 @@ words! {
     }
 }
 
-/// Data of [`Data::Revise`].
+/// Fields shared with `Propose` mean the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Revise {
-    /// What is new about it, in words for this revision alone.
+    /// Note on this revision alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// A new description, if it changed.
+    /// `None` if unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// A new expiry, if it changed.
+    /// `None` if unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "times::optional")]
     pub expires_at: Option<DateTime<Utc>>,
-    /// Why there is a new revision.
     pub reason: RevisionReason,
-    /// The pending proposal whose result it was made on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<On>,
-    /// The commit the files were compared with, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// Where HEAD was when it was made; none before the first commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
-    /// All changes; they replace the earlier ones. Empty where they are in `changes_blob`.
+    /// Replaces all earlier changes.
     pub changes: Vec<ChangeRecord>,
-    /// The changes as a blob of their own, where they are many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes_blob: Option<BlobRef>,
-    /// What was left out of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "or_default")]
     pub incomplete: Vec<Incomplete>,
-    /// The structured request of a memory proposal (room `memory`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Value>,
 }
 
-/// Data of [`Data::Comment`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comment {
-    /// What was said.
     pub body: String,
-    /// About which file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<RepoPath>,
-    /// About which line of the proposed file, from 1; the first, where it is about several.
+    /// First line in the proposed file, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// The last line that it is about, where that is not `line`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_line: Option<u32>,
-    /// The event id of the revision it was said about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
     /// Absent for a plain remark.
@@ -202,136 +174,109 @@ pub struct Comment {
         deserialize_with = "or_default"
     )]
     pub kind: CommentKind,
-    /// What a suggestion would have in place of its lines; empty to delete them.
+    /// New lines of a suggestion; empty to delete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<String>,
-    /// The event id of the comment that this one resolves: `body` is the note.
+    /// Comment that this one resolves; `body` is the note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolves: Option<String>,
 }
 
 impl Comment {
-    /// The lines that it is about, first and last, from 1.
     pub fn lines(&self) -> Option<(u32, u32)> {
         let first = self.line?;
         Some((first, self.end_line.map_or(first, |last| last.max(first))))
     }
 }
 
-/// A blob that an event names: its git id, and a SHA-256 that does not rest on git's hash.
+/// Its SHA-256 does not depend on git's hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlobRef {
-    /// Object id of the blob, hex.
     pub id: String,
-    /// SHA-256 of its bytes, hex.
     pub sha256: String,
 }
 
-/// Data of [`Data::Purge`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Purge {
-    /// The thread: the whole id of its first event, hex.
+    /// Hex id of its first event.
     pub thread: String,
-    /// Why.
     pub reason: String,
-    /// Object id (hex) of the blob that was named, where one was.
+    /// Hex id of the blob to purge, if named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blob: Option<String>,
-    /// A wish alone: nothing is gone, and another person has to agree.
+    /// Request only: another person must agree first.
     #[serde(default, skip_serializing_if = "std::ops::Not::not", deserialize_with = "or_default")]
     pub asked: bool,
-    /// What shows that the actor did this.
     pub evidence: Evidence,
 }
 
-/// Data of [`Data::Check`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// The command's words.
     pub command: Vec<String>,
-    /// Its exit status; `None` if a signal ended it.
+    /// `None` if a signal ended it.
     pub exit_code: Option<i32>,
-    /// How long it ran, in milliseconds.
     pub duration_ms: u64,
-    /// The event id of the revision it ran on.
     pub revision: String,
-    /// Where the event's actor did not run it, but imported the result of somebody else's run.
+    /// Set if the event's actor imported another's result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
 }
 
-/// What an imported result says about its run. The actor of the event vouches for all of it.
+/// The event's actor vouches for these claims.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Imported {
-    /// Who ran it.
     pub by: Actor,
-    /// When, by that machine's clock.
+    /// By that machine's clock.
     #[serde(with = "times")]
     pub time: DateTime<Utc>,
-    /// SHA-256 of the canonical result, hex.
+    /// SHA-256 of the canonical result.
     pub result: String,
 }
 
-/// Data of [`Data::Committed`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Committed {
-    /// The commit that contains the proposal.
     pub commit: String,
-    /// What a commit hook made of files: `before` is what was approved, `after` what was committed.
+    /// Changes by a commit hook: `before` approved, `after` committed.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "or_default")]
     pub amended: Vec<Written>,
-    /// SHA-256 of the statement of the apply that made the commit.
+    /// SHA-256 of the apply's statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement: Option<String>,
 }
 
-/// Data of [`Data::Sign`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sign {
-    /// SHA-256 of the statement.
     pub statement: String,
 }
 
-/// Data of [`Data::Patch`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Patch {
-    /// What was written where. Only `before` needs to be in the object database.
+    /// Only `before` needs to be in the object database.
     pub written: Vec<Written>,
-    /// The list above as a blob of its own, where it is long.
+    /// The list, if long; `written` is then empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_blob: Option<BlobRef>,
-    /// How it was asked for.
     pub evidence: Evidence,
 }
 
-/// One file that was written (or found written).
+/// A file that was written, or had the result already.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Written {
-    /// Where.
     pub path: RepoPath,
-    /// What was there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Entry>,
-    /// What is there now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Entry>,
-    /// What it came to.
     pub outcome: FileOutcome,
 }
 
-/// What anybody may record about a proposal: everything but decisions and new content, which take
-/// an [`Authority`](crate::proposal::authority::Authority).
+/// Events that anyone may record; others need an `Authority`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Note {
-    /// See [`Data::Propose`].
     Propose(Box<Propose>),
-    /// See [`Data::Comment`].
     Comment(Comment),
-    /// See [`Data::Check`].
     Check(Check),
-    /// See [`Data::Committed`].
     Committed(Committed),
-    /// See [`Data::Plan`].
     Plan(Value),
 }
 
@@ -348,7 +293,6 @@ impl From<Note> for Data {
 }
 
 impl Data {
-    /// The word for what happened, as in the event and in the log.
     pub fn kind(&self) -> &str {
         match self {
             Self::Propose(_) => "propose",
@@ -365,7 +309,7 @@ impl Data {
         }
     }
 
-    /// The data of a `kind` of this version; of any other kind as they are.
+    /// An unknown kind keeps its data unchanged.
     pub(super) fn read(kind: &str, data: Value) -> Result<Self, serde_json::Error> {
         fn of<T: DeserializeOwned>(
             data: Value,
@@ -379,7 +323,7 @@ impl Data {
             "comment" => of(data, Self::Comment),
             "check" => of(data, Self::Check),
             "committed" => of(data, Self::Committed),
-            // What a step has is for the room `plan`.
+            // Room `plan` checks the steps.
             "plan" if data["branch"].is_string() && data["plan"].is_array() => Ok(Self::Plan(data)),
             "plan" => Err(serde::de::Error::custom("a plan is a list for a branch")),
             "patch" => of(data, Self::Patch),
@@ -395,7 +339,6 @@ impl Data {
         }
     }
 
-    /// The changes it carries, if it is one of those that do.
     pub fn changes(&self) -> &[ChangeRecord] {
         match self {
             Self::Propose(propose) => &propose.changes,
@@ -404,7 +347,6 @@ impl Data {
         }
     }
 
-    /// The files that it says were written; empty for other kinds.
     pub fn written(&self) -> &[Written] {
         match self {
             Self::Committed(committed) => &committed.amended,
@@ -414,7 +356,7 @@ impl Data {
     }
 }
 
-/// Reads `null` as what stands for an absent key.
+/// Reads `null` like an absent key.
 pub(super) fn or_default<'de, D, T>(from: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

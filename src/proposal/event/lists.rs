@@ -1,5 +1,5 @@
-//! Long lists: an event of at most a mebibyte can be about any number of files, because a long list is a blob
-//! of its own in the event's tree, `changes` or `written`, which the event names. Pure.
+//! Long lists of files. An event line holds at most a mebibyte; a longer list becomes a blob in the
+//! event's tree, `changes` or `written`, and the event names it. Pure.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,18 +8,14 @@ use super::{BlobRef, Data, Event};
 use crate::error::{Error, Result};
 use crate::proposal::{canonical, codes};
 
-/// A list of more bytes than this is a blob of its own.
+/// Longer lists (in bytes) become blobs.
 pub const LONGEST_INLINE: usize = 64 << 10;
 
-/// Largest list, in bytes.
+/// In bytes.
 pub const MAX_LIST: usize = 64 << 20;
 
 impl Event {
-    /// Takes the list of changes or of written files out, as canonical JSON; `None` where the event
-    /// has no list.
-    ///
-    /// # Errors
-    /// `internal_error` if it cannot be written as JSON.
+    /// Canonical JSON; `None` without a list.
     pub fn take_list(&mut self) -> Result<Option<Vec<u8>>> {
         match &mut self.data {
             Data::Propose(data) => taken(&mut data.changes),
@@ -29,14 +25,13 @@ impl Event {
         }
     }
 
-    /// Names the blob that has the list.
     pub fn name_list(&mut self, blob: BlobRef) {
         if let Some(slot) = self.slot() {
             *slot = Some(blob);
         }
     }
 
-    /// The blob that has the list, where it is not in the event; in the tree it is called as the list is.
+    /// Blob of the list. Its name in the tree is the list's.
     pub fn list(&self) -> Option<&BlobRef> {
         match &self.data {
             Data::Propose(data) => data.changes_blob.as_ref(),
@@ -46,10 +41,10 @@ impl Event {
         }
     }
 
-    /// Puts the list back that `bytes`, the content of [`Event::list`], hold.
+    /// `bytes` is the content of the blob that `list` names.
     ///
     /// # Errors
-    /// `event_invalid` if they are other bytes than the event names, or not such a list.
+    /// `event_invalid` for other bytes than named, or no such list.
     pub fn put_list(&mut self, bytes: &[u8]) -> Result<()> {
         let Some(named) = self.list() else { return Ok(()) };
         if crate::sha256::hex(bytes) != named.sha256 {

@@ -1,5 +1,5 @@
-//! Events: what happened to a proposal. One event is one commit of a thread, and stands in its header
-//! `aye-event` as one line of [`canonical`] JSON.
+//! Events of a proposal. One event is one commit of a thread; its header `aye-event` is one line of
+//! canonical JSON. Ids and hashes are hex.
 
 mod changes;
 mod data;
@@ -28,74 +28,65 @@ use super::statement::Statement;
 use super::{Actor, AgentRun, canonical, codes};
 use crate::error::{Error, Result, codes as error_codes};
 
-/// Version of the format.
 pub const VERSION: u32 = 2;
 
-/// Longest line, in bytes.
+/// Longest event line, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// One event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Who.
     pub actor: Actor,
-    /// The run of an agent that recorded it, where its harness names one.
     pub agent: Option<AgentRun>,
-    /// The clone that it was written in: a claim, as the actor is.
+    /// A claim, like the actor.
     pub clone: String,
-    /// When, by that machine's clock, to the millisecond. A decision's is that of its statement.
+    /// By the writer's clock, in milliseconds; for a decision, its statement's time.
     pub time: DateTime<Utc>,
-    /// What.
     pub data: Data,
 }
 
-/// An event in its place.
+/// An event with its commit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stamped {
-    /// Id of its commit, hex.
+    /// Commit id.
     pub id: String,
-    /// SHA-256 of its line, hex.
+    /// Hash of the event line.
     pub sha256: String,
-    /// The commits that its writer had seen last, hex.
+    /// Newest commits that the writer had seen.
     pub parents: Vec<String>,
-    /// The event.
     pub event: Event,
-    /// What comes with a decision; `None` where it has no statement that can be read.
+    /// `None` without a readable statement.
     pub papers: Option<Papers>,
 }
 
-/// The documents of a decision.
+/// Documents beside a decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Papers {
-    /// What was decided.
     pub statement: Statement,
-    /// SHA-256 of its line, hex: one statement is one decision, wherever it lies.
+    /// Hash of the statement line. One statement is one decision, in however many commits.
     pub sha256: String,
-    /// What is written, where the statement names it.
     pub manifest: Option<Manifest>,
-    /// The statements that it takes back.
+    /// Statements that this one ends.
     pub ends: Vec<String>,
-    /// Why nothing is decided by them: what is here is not what the statement names.
+    /// A document is not what the statement names: nothing is decided.
     pub fault: Option<&'static str>,
 }
 
 impl Stamped {
-    /// Its commit, and the SHA-256 of its line.
     pub fn named(&self) -> super::statement::EventRef {
         super::statement::EventRef { id: self.id.clone(), sha256: self.sha256.clone() }
     }
 
-    /// The papers, where it is a decision: a statement beside anything else is nobody's word.
+    /// Beside any other kind a statement has no effect.
     pub fn papers(&self) -> Option<&Papers> {
         self.papers.as_ref().filter(|_| matches!(self.event.data, Data::Decision(_)))
     }
 }
 
 impl Event {
-    /// The line that is stored, without a line feed.
+    /// No line feed at the end.
     ///
     /// # Errors
-    /// `size_limit_exceeded` over [`MAX_BYTES`].
+    /// `size_limit_exceeded` over `MAX_BYTES`.
     pub fn to_line(&self) -> Result<Vec<u8>> {
         let bug = |error: serde_json::Error| Error::bug(error.to_string());
         let mut line = Map::new();
@@ -119,11 +110,11 @@ impl Event {
         Ok(line)
     }
 
-    /// Reads a line; `statement` is the one beside it, which has the time of a decision.
+    /// `statement` has the time of a decision.
     ///
     /// # Errors
-    /// `event_invalid`: other bytes than [`Event::to_line`] writes, but for keys that it does not know; a key that
-    /// is missing, or of another type. A kind or version that it does not know is [`Data::Unknown`].
+    /// `event_invalid` if a key is missing, has another type, or is not in canonical form. Unknown
+    /// keys are ignored; an unknown kind or version becomes `Data::Unknown`.
     pub fn from_line(line: &[u8], statement: Option<&Statement>) -> Result<Self> {
         Self::read(line, statement).map_err(|why| broken(&why))
     }
@@ -168,8 +159,7 @@ impl Event {
     }
 }
 
-/// The data of a kind of this version, as they are written: serde also reads a list in the place of an object, and
-/// text as base64.
+/// Accepts only the written form: serde also takes a list for an object, and text for base64.
 fn read_data(kind: &str, line: Value) -> Result<Data, String> {
     let data = Data::read(kind, line.clone()).map_err(|error| error.to_string())?;
     let again = serde_json::to_value(&data).map_err(|error| error.to_string())?;
@@ -180,7 +170,7 @@ fn read_data(kind: &str, line: Value) -> Result<Data, String> {
     }
 }
 
-/// Whether all of `again` stands in `line`, in the same form; keys that are not known may stand beside it.
+/// True if `line` has all of `again`; unknown keys are allowed.
 fn covers(line: &Value, again: &Value) -> bool {
     match (line, again) {
         (Value::Object(line), Value::Object(again)) => {
@@ -197,17 +187,15 @@ fn covers(line: &Value, again: &Value) -> bool {
     }
 }
 
-/// Lower-case hexadecimal digits.
+/// Lower case only.
 pub(super) fn is_hex(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// The id of an object of git, hex.
 pub(super) fn is_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && is_hex(text)
 }
 
-/// A SHA-256, hex.
 pub(super) fn is_sha256(text: &str) -> bool {
     text.len() == 64 && is_hex(text)
 }

@@ -1,16 +1,16 @@
-//! Times as they are stored: `2026-11-24T09:00:01.125Z`, and in no other form.
+//! Times as stored: `2026-11-24T09:00:01.125Z`, in no other form.
 
 use chrono::{DateTime, NaiveDateTime, SecondsFormat, Utc};
 use serde::de::Error as _;
 use serde::{Deserialize as _, Deserializer, Serializer};
 
-/// RFC 3339 in UTC with milliseconds and `Z`, as events, statements and the contract write times: also
-/// at a whole second, where chrono's own way leaves the fraction out.
+/// RFC 3339 in UTC with milliseconds and `Z`, as events, statements and the contract write times.
+/// chrono's default omits the fraction at whole seconds.
 pub fn timestamp(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// Reads what [`timestamp`] writes of the years that have four digits; no leap seconds.
+/// Reads the form of `timestamp`: four-digit years, no leap seconds.
 pub(super) fn parse(text: &str) -> Option<DateTime<Utc>> {
     let time = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.3fZ").ok()?.and_utc();
     (text.len() == 24 && timestamp(time) == text && !text[17..].starts_with("60")).then_some(time)
@@ -28,7 +28,6 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<DateTime
     parse(&text).ok_or_else(|| D::Error::custom(format_args!("'{text}' is not a time")))
 }
 
-/// The same, where there may be none.
 pub(super) mod optional {
     use super::*;
 

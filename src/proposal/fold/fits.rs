@@ -1,47 +1,33 @@
-//! When a statement fits its event. Nothing outside of the statement changes a decision, so that a copy of genuine
-//! parts cannot decide.
+//! Checks that a decision's statement fits its event. Nothing outside the statement changes a
+//! decision, so copies of genuine parts cannot decide.
 
 use super::super::ActorKind;
 use super::super::event::{Effect, Evidence, Papers, Said, Stamped, Verdict};
 use super::super::statement::{EventRef, Statement, ends_sha256, seen_sha256};
 
-/// Why an event does not count.
+/// Reasons why an event does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Its kind or version is not known.
     Unknown,
-    /// It begins a thread, and stands in one.
     Start,
-    /// Its statement is missing, or cannot be read.
     Statement,
-    /// What comes with the statement is not what that names.
     Papers(&'static str),
-    /// Its statement has another verb or another actor.
     Event,
-    /// Its statement is about another proposal.
     Proposal,
-    /// Its statement was made at another place.
+    /// The parents are not those of the statement's `seen`.
     Place,
-    /// It has not the reason that its statement names.
     Reason,
-    /// Its statement is about a revision that does not count, or that it had not seen.
     Revision,
-    /// Its effect is none of its verb, or it has a manifest where there is none, or the other way round.
     Effect,
-    /// It takes back what it may not, or has another list than its statement names.
     Ends,
-    /// Its manifest makes something else of files than the revision.
     Manifest,
-    /// Whoever made it may not.
     Authority,
-    /// It had seen a decision that stands, and does not take it back.
     Decided,
-    /// One of memory that changes files elsewhere.
     OutsideMemory,
 }
 
 impl Why {
-    /// In words, to follow "does not count: ".
+    /// Text to follow "does not count: ".
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "its kind or version is not known to this aye",
@@ -65,8 +51,8 @@ impl Why {
     }
 }
 
-/// The papers of `stamped`, which says so, where they fit it in the thread that begins with `first`: all but the
-/// revision, the manifest's content and the authority.
+/// Documents of `stamped` if they fit its data `said`. Revision, manifest content and authority are
+/// not checked here.
 pub(super) fn papers<'h>(
     stamped: &'h Stamped,
     said: &Said,
@@ -97,7 +83,6 @@ pub(super) fn papers<'h>(
     }
 }
 
-/// Whether effect and manifest are those of the verb.
 fn has_effect(statement: &Statement) -> bool {
     let writes = matches!(statement.effect, Some(Effect::Files | Effect::Index | Effect::Commit));
     let fits = match (statement.verdict, statement.effect) {
@@ -109,7 +94,7 @@ fn has_effect(statement: &Statement) -> bool {
     fits && statement.manifest.is_some() == (writes || statement.verdict == Verdict::Approve)
 }
 
-/// Whether it may take something back, and says what.
+/// True if it ends nothing, or may, and the list has the named hash.
 fn has_ends(papers: &Papers) -> bool {
     let Some(hash) = &papers.statement.ends else { return true };
     let verdict = papers.statement.verdict;
@@ -118,7 +103,7 @@ fn has_ends(papers: &Papers) -> bool {
         && (papers.fault.is_some() || ends_sha256(&papers.ends) == *hash)
 }
 
-/// Whether it is a tool's report of what became of a proposal: a record, and no decision.
+/// A tool's report: a record, not a decision.
 pub(super) fn is_mark(statement: &Statement) -> bool {
     matches!(statement.verdict, Verdict::Apply | Verdict::Reject)
         && statement.effect == Some(Effect::MarkOnly)

@@ -1,7 +1,8 @@
-//! From events to a state: a pure function of the set of events, whatever the order in which they arrive.
+//! The fold of a thread's events into a proposal: a pure function of their set, whatever the order
+//! of arrival.
 //!
-//! An event that a rule refuses is skipped and named; what descends from it counts all the same. Two decisions that
-//! did not know of each other are settled by rank, applied over rejected, and leave the `contested` mark.
+//! An event that breaks a rule is skipped and listed; its descendants still count. An
+//! apply outranks a concurrent rejection; if decisions differ, the proposal is `contested`.
 
 mod fits;
 #[cfg(test)]
@@ -26,8 +27,7 @@ use super::state::{
 use super::statement::EventRef;
 use super::{ActorKind, DEFAULT_LIFETIME, MEMORY, ProposalId, rules};
 
-/// The state of the proposal whose thread `history` is; `None` where it begins with something else, or with memory
-/// that is none.
+/// `None` if the thread begins otherwise, or with memory that changes other files.
 pub fn fold(history: &History) -> Option<Proposal> {
     let first = history.first()?;
     let mut fold = Fold::new(history, first)?;
@@ -41,7 +41,7 @@ pub fn fold(history: &History) -> Option<Proposal> {
     Some(fold.end(history))
 }
 
-/// The event that undoes the direct patch whose thread `history` is.
+/// The undo of the direct patch that begins the thread.
 pub fn undone_patch(history: &History) -> Option<&Stamped> {
     let first = history.first().filter(|first| matches!(first.event.data, Data::Patch(_)))?;
     let is_undo = |stamped: &&Stamped| {
@@ -57,14 +57,12 @@ pub fn undone_patch(history: &History) -> Option<&Stamped> {
     history.events().iter().find(is_undo)
 }
 
-/// The event that is taken.
 struct Now<'h> {
     at: usize,
     stamped: &'h Stamped,
     sight: Sight,
 }
 
-/// A decision that stands.
 struct Standing<'h> {
     at: usize,
     statement: &'h str,
@@ -72,27 +70,24 @@ struct Standing<'h> {
 }
 
 struct Fold<'h> {
-    /// Its state is set in the end.
+    /// `end` sets its state.
     proposal: Proposal,
     first: EventRef,
-    /// Where each statement lies: whatever descends from one of these has seen the decision.
+    /// Events by the statement that they carry. Descendants of any of them have seen the decision.
     carriers: HashMap<&'h str, SmallVec<[usize; 1]>>,
-    /// The statements that have fitted.
     counted: HashSet<&'h str>,
-    /// The decisions that stand, in order. More than one where clones decided without
-    /// knowing of each other; taking one back leaves the others.
+    /// Several where clones decided concurrently; ending one leaves the others.
     standing: Vec<Standing<'h>>,
-    /// The requests for changes that are open: their statements, and their places among all.
+    /// Open requests: statement, and index in `requests`.
     requested: Vec<(&'h str, usize)>,
-    /// The places of revisions in the history, by their events.
+    /// Index in the history, by event id.
     revisions: HashMap<&'h str, usize>,
-    /// The places of comments, by their events.
+    /// Index in `comments`, by event id.
     comments: HashMap<&'h str, usize>,
-    /// The commits that contain it.
     commits: HashSet<&'h str>,
-    /// The places of approvals, by revision, name, address and manifest.
+    /// Index in `approvals`, by revision, name, address and manifest.
     approved: HashMap<[&'h str; 4], usize>,
-    /// How many of the approvals have ended.
+    /// Approvals before this index have ended.
     ended: usize,
 }
 
@@ -139,8 +134,8 @@ impl<'h> Fold<'h> {
         Ok(())
     }
 
-    /// A person may revise anything; an agent or a build machine only its own. A decision that its writer had not
-    /// seen was not about this either.
+    /// A person may revise anything, an agent or a build machine only its own. A decision that the
+    /// writer had not seen was not about this revision.
     fn revise(&mut self, now: &Now<'h>, revise: &Revise) -> Result<(), Why> {
         let proposal = &mut self.proposal;
         if proposal.subject == Subject::Memory && is_outside(&revise.changes) {
@@ -171,8 +166,8 @@ impl<'h> Fold<'h> {
         Ok(())
     }
 
-    /// Keeps what was said. What resolves another comment stands with that one, where it is by a person,
-    /// by the proposer, or by whoever made that comment; else it is a comment like any.
+    /// A comment resolves another one if by a person, the proposer or that comment's author;
+    /// otherwise it is an ordinary comment.
     fn comment(&mut self, now: &Now<'h>, comment: &Comment) {
         let event = &now.stamped.event;
         let is_by_either = is_person_or_proposer(&self.proposal, now.stamped);
@@ -218,7 +213,7 @@ impl<'h> Fold<'h> {
     fn decision(&mut self, now: &Now<'h>, said: &Said) -> Result<(), Why> {
         let (papers, revision) = self.fitting(now, said)?;
         if !self.counted.insert(&papers.sha256) {
-            // It lies here once more.
+            // A copy of a counted statement.
             return Ok(());
         }
         let statement = &papers.statement;
@@ -289,7 +284,7 @@ impl<'h> Fold<'h> {
                 }
             }
             Verdict::Extend if self.standing.is_empty() => {
-                // Of a time in the future it is a week from now, whenever now is: pending, as by this.
+                // A fast clock only keeps it pending longer.
                 let until = made.at + DEFAULT_LIFETIME;
                 self.proposal.expires_at = self.proposal.expires_at.max(until);
             }
@@ -298,7 +293,6 @@ impl<'h> Fold<'h> {
         Ok(())
     }
 
-    /// The papers of a decision that fit it, and the event of the revision that they are about.
     fn fitting(&self, now: &Now<'h>, said: &Said) -> Result<(&'h Papers, &'h str), Why> {
         let papers = fits::papers(now.stamped, said, &self.first)?;
         let named = papers.statement.revision.as_ref().ok_or(Why::Revision)?;
@@ -319,7 +313,7 @@ impl<'h> Fold<'h> {
         }
     }
 
-    /// Whether whoever made it may: no statement of an agent decides, but of memory that its manifest lets pass.
+    /// An agent applies nothing but memory that the manifest lets pass.
     fn may(&self, now: &Now<'h>, papers: &Papers) -> bool {
         let (statement, actor) = (&papers.statement, &now.stamped.event.actor);
         let is_agent = actor.kind == ActorKind::Agent;
@@ -340,13 +334,13 @@ impl<'h> Fold<'h> {
         }
     }
 
-    /// Whether its writer had seen the decision of `statement`.
+    /// True if the event's writer had seen this decision.
     fn saw(&self, now: &Now<'h>, statement: &str) -> bool {
         let carriers = self.carriers.get(statement);
         carriers.is_some_and(|carriers| carriers.iter().any(|at| now.sight.has(*at)))
     }
 
-    /// Whether its writer knew that it was decided.
+    /// True if the event's writer had seen a standing decision.
     fn knew(&self, now: &Now<'h>) -> bool {
         self.standing.iter().any(|standing| self.saw(now, standing.statement))
     }
@@ -357,8 +351,7 @@ impl<'h> Fold<'h> {
         self.requested = requested;
     }
 
-    /// Keeps a person's approval. A later one never replaces one that counts: with the same address anybody can
-    /// make it.
+    /// A later approval never replaces one that counts: anyone can use the same address.
     fn approve(
         &mut self,
         now: &Now<'h>,
@@ -390,7 +383,7 @@ impl<'h> Fold<'h> {
         Ok(())
     }
 
-    /// Whoever approved so far has not seen the objection that is taken.
+    /// Earlier approvers have not seen the objection.
     fn end_approvals(&mut self) {
         self.ended = self.proposal.approvals.len();
     }
@@ -406,7 +399,7 @@ impl<'h> Fold<'h> {
         Ok(())
     }
 
-    /// Takes the decisions back that `papers` name, and that their maker had seen.
+    /// Ends named decisions that the writer had seen.
     fn take_back(&mut self, now: &Now<'h>, papers: &Papers) -> Vec<State> {
         let ends: HashSet<&str> = papers.ends.iter().map(String::as_str).collect();
         let standing = std::mem::take(&mut self.standing);
@@ -420,7 +413,7 @@ impl<'h> Fold<'h> {
         ended.into_iter().map(|standing| standing.state).collect()
     }
 
-    /// What an apply makes of its files: by path, mode and content.
+    /// Digest of the resulting files: path, mode, content.
     fn made(&self, papers: &Papers, revision: &str) -> String {
         let revision = self.proposal.revision(revision);
         let changes = || revision.iter().flat_map(|revision| &revision.changes);
@@ -444,7 +437,7 @@ impl<'h> Fold<'h> {
             proposal.requests[*at].is_open = true;
         }
         proposal.changes_requested = requested.last().map(|(_, at)| proposal.requests[*at].clone());
-        // The highest rank, the earliest of those.
+        // The earliest apply, or else the earliest rejection.
         let first = standing.iter().position(|it| matches!(it.state, State::Applied(_)));
         if standing.is_empty() {
             return proposal;
@@ -513,7 +506,6 @@ fn start(first: &Stamped) -> Option<Proposal> {
     })
 }
 
-/// What every revision has of its event.
 fn revision(stamped: &Stamped) -> Revision {
     Revision {
         event: stamped.id.clone(),

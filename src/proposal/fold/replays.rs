@@ -1,5 +1,5 @@
-//! Genuine records put elsewhere, and forged ones beside them: none decides. The letters are those of the attack of
-//! 28 November 2026.
+//! Genuine records in other places, and forged ones: none decides. H2 to M6 number the attack of 28
+//! November 2026.
 
 use super::super::Status;
 use super::super::event::Said;
@@ -18,14 +18,14 @@ fn why(thread: &Thread) -> Vec<Why> {
     thread.fold().skipped.into_iter().map(|skipped| skipped.why).collect()
 }
 
-/// Puts what `at` says behind `parents`, as another event of the same person.
+/// Copies the decision `at` behind `parents`.
 fn replay(thread: &mut Thread, at: usize, parents: &[usize]) -> usize {
     let papers = thread.papers(at);
     let by = papers.statement.actor.clone();
     thread.carry(&by, OTHER, parents, papers)
 }
 
-/// H2: an undone decision stands nowhere again, neither in its own place nor in another one.
+/// H2.
 #[test]
 fn an_undone_decision_stays_undone() {
     let ada = person("ada");
@@ -34,7 +34,7 @@ fn an_undone_decision_stays_undone() {
         thread.decide(&ada, &[0], verdict, &[]);
         thread.decide(&ada, &[1], Verdict::Undo, &[1]);
         thread.clock = 0;
-        // The same parents: it fits, and is the same decision.
+        // A copy with the same parents is the same decision.
         replay(&mut thread, 1, &[0]);
         assert_eq!((status(&thread), why(&thread)), (Status::Pending, vec![]));
         for parents in [vec![1], vec![2], vec![1, 2], vec![]] {
@@ -45,7 +45,7 @@ fn an_undone_decision_stays_undone() {
     }
 }
 
-/// H2: so do an approval that a request has ended, and a request that was answered.
+/// H2.
 #[test]
 fn an_ended_approval_stays_ended() {
     let ada = person("ada");
@@ -65,7 +65,7 @@ fn an_ended_approval_stays_ended() {
     assert_eq!(why(&thread), [Why::Place; 2]);
 }
 
-/// H2: a decision on another proposal, another revision, or one that was not seen decides nothing here.
+/// H2.
 #[test]
 fn a_decision_on_something_else_decides_nothing() {
     let ada = person("ada");
@@ -77,13 +77,13 @@ fn a_decision_on_something_else_decides_nothing() {
     let revision = thread.add(&ada, OTHER, &[0], revise(vec![change("a.txt", "a", "c")]));
     // Not seen.
     thread.decide_as(&ada, &[0], Verdict::Apply, &[], revision, |_| ());
-    // No revision.
+    // Not a revision.
     thread.decide_as(&ada, &[0], Verdict::Reject, &[], 1, |_| ());
-    // Of these bytes under that id nobody has made one.
+    // Nobody wrote an event with this hash.
     thread.decide_as(&ada, &[revision], Verdict::Reject, &[], revision, |papers| {
         papers.statement.revision.as_mut().unwrap().sha256 = "0".repeat(64);
     });
-    // A range is approved by nobody yet.
+    // Ranges cannot be approved yet.
     thread.decide_as(&ada, &[0], Verdict::Reject, &[], 0, |papers| {
         let (from, to) = ("1".repeat(40), "2".repeat(40));
         papers.statement.range = Some(super::super::statement::Range { from, to });
@@ -93,7 +93,7 @@ fn a_decision_on_something_else_decides_nothing() {
     assert_eq!((status(&thread), why(&thread)), (Status::Pending, expected.to_vec()));
 }
 
-/// H2: what an undo takes back is in its statement, and nowhere else.
+/// H2.
 #[test]
 fn an_undo_is_not_widened() {
     let (ada, bob) = (person("ada"), person("bob"));
@@ -112,7 +112,7 @@ fn an_undo_is_not_widened() {
     assert_eq!(why(&thread), [Why::Place, Why::Ends]);
 }
 
-/// H2: time, reason and actor are the statement's.
+/// H2.
 #[test]
 fn nothing_beside_the_statement_is_believed() {
     let ada = person("ada");
@@ -135,7 +135,7 @@ fn nothing_beside_the_statement_is_believed() {
     assert_eq!(why(&thread_of_words), [Why::Event]);
 }
 
-/// H3: without a statement nothing is decided.
+/// H3.
 #[test]
 fn there_is_no_decision_without_a_statement() {
     let ada = person("ada");
@@ -145,14 +145,14 @@ fn there_is_no_decision_without_a_statement() {
         thread.add(&ada, OTHER, &[0], said);
         assert_eq!((status(&thread), why(&thread)), (Status::Pending, vec![Why::Statement]));
     }
-    // Beside another kind it is nobody's word.
+    // Beside another kind it has no effect.
     let mut thread = Thread::proposed();
     thread.decide(&ada, &[0], Verdict::Apply, &[]);
     thread.events[1].event.data = super::super::sample::comment("x");
     assert_eq!((status(&thread), why(&thread)), (Status::Pending, vec![]));
 }
 
-/// H4: a kind of a later version freezes nothing.
+/// H4.
 #[test]
 fn an_unknown_kind_freezes_nothing() {
     let ada = person("ada");
@@ -163,7 +163,7 @@ fn an_unknown_kind_freezes_nothing() {
     assert_eq!((status(&thread), why(&thread)), (Status::Applied, vec![Why::Unknown]));
 }
 
-/// M4: an agent ends nothing, and nobody replaces an approval.
+/// M4.
 #[test]
 fn an_approval_is_ended_and_replaced_by_nobody_else() {
     let (ada, mallory) = (person("ada"), agent("mallory"));
@@ -174,7 +174,7 @@ fn an_approval_is_ended_and_replaced_by_nobody_else() {
     thread.decide(&mallory, &[1], Verdict::Undo, &[]);
     thread.decide(&mallory, &[1], Verdict::Approve, &[]);
     assert_eq!(why(&thread), [Why::Authority; 4]);
-    // In her name, the same once more, and of a merge that she has not made.
+    // In Ada's name: the same approval, and one of a merge that she has not made.
     let forged = |papers: &mut Papers, content: &str| {
         let mut made = manifest(&[change("a.txt", "a2", content)]).records().to_vec();
         made[0].outcome = ApprovedAs::Merged;
@@ -192,7 +192,6 @@ fn an_approval_is_ended_and_replaced_by_nobody_else() {
     assert_eq!(counted.count(), 1);
 }
 
-/// An agent takes back nothing, in whatever it says.
 #[test]
 fn an_agent_ends_no_decision() {
     let (ada, codex) = (person("ada"), agent("codex"));
@@ -206,7 +205,7 @@ fn an_agent_ends_no_decision() {
     }
 }
 
-/// M5: there is one proposer, with one clone; a copy under another one uses nothing up.
+/// M5. A copy under another clone uses nothing up.
 #[test]
 fn an_agent_of_another_clone_is_not_the_proposer() {
     let codex = agent("codex");
@@ -222,7 +221,7 @@ fn an_agent_of_another_clone_is_not_the_proposer() {
     assert_eq!((status(&thread), proposal.skipped.len()), (Status::Rejected, 2));
 }
 
-/// M6: a manifest that is none, or makes something else of files, decides nothing.
+/// M6.
 #[test]
 fn a_decision_with_a_wrong_manifest_decides_nothing() {
     let ada = person("ada");
@@ -275,7 +274,6 @@ fn a_decision_with_a_wrong_manifest_decides_nothing() {
     assert_eq!(undone, (Status::Pending, vec![Why::Effect]));
 }
 
-/// What is named in `ends` has to be the list that lies there.
 #[test]
 fn a_list_of_ends_is_the_one_that_is_named() {
     let ada = person("ada");
@@ -287,7 +285,7 @@ fn a_list_of_ends_is_the_one_that_is_named() {
         papers.ends = vec![named];
     });
     assert_eq!((status(&thread), why(&thread)), (Status::Rejected, vec![Why::Ends]));
-    // Of decisions that need none it is no part.
+    // This verb ends nothing.
     thread.decide_as(&ada, &[0], Verdict::Approve, &[1], 0, |_| ());
     assert_eq!(why(&thread), [Why::Ends; 2]);
 }

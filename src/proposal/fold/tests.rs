@@ -136,7 +136,7 @@ fn an_extension_lasts_a_week() {
     let mut thread = Thread::proposed();
     thread.clock = 900_000;
     thread.decide(&agent("codex"), &[0], Verdict::Extend, &[]);
-    // Of another clone, it is somebody else's agent.
+    // An agent of another clone is not the proposer.
     assert_eq!(why(&thread), [Why::Authority]);
     let papers = thread.papers(1);
     thread.carry(&agent("codex"), CLONE, &[0], papers);
@@ -202,7 +202,7 @@ fn memory_stays_in_its_directory() {
     let mut thread = Thread::new(propose(Subject::Memory, inside()));
     thread.add(&ada(), CLONE, &[0], revise(vec![change("a.txt", "a", "b")]));
     assert_eq!(why(&thread), [Why::OutsideMemory]);
-    // What its manifest lets pass needs no person; anything else does.
+    // The manifest lets evidence `tool` pass; any other needs a person.
     for (evidence, expected) in
         [(Evidence::Tool, Status::Applied), (Evidence::Flag, Status::Pending)]
     {
@@ -239,10 +239,10 @@ fn a_direct_patch_is_undone_once_by_who_is_no_agent() {
     assert_eq!(undone_patch(&thread.history()), Some(&thread.events[undo]));
 }
 
-/// What one step of a history does.
+/// Parents, kind, actor, other event, clock.
 type Step = (Vec<prop::sample::Index>, u8, u8, prop::sample::Index, i64);
 
-/// A history of any shape: people and agents, decisions of every kind, with any decision among what they end.
+/// A history of any shape: people and agents, decisions of every kind, any of them ended.
 fn history() -> impl Strategy<Value = Thread> {
     let parents = proptest::collection::vec(any::<prop::sample::Index>(), 1..4);
     let step = (parents, 0..10_u8, 0..4_u8, any::<prop::sample::Index>(), 0..50_i64);
@@ -275,7 +275,7 @@ fn history() -> impl Strategy<Value = Thread> {
                     thread.add(&by, OTHER, &parents, comment("c"));
                 }
                 _ => {
-                    // The same statement once more.
+                    // The same statement again.
                     let at = other.index(len);
                     if let Some(papers) = thread.events[at].papers.clone() {
                         let by = papers.statement.actor.clone();
