@@ -1,5 +1,5 @@
-//! The files as they will be once the proposals before are applied: several decisions of one
-//! session are shown on top of each other, as they will be written.
+//! Snapshot of the files as they will be after earlier decisions of the same command: several
+//! decisions are shown on top of each other, as they will be written.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,10 @@ use crate::repository::Repository;
 use crate::store::{Store, View};
 use crate::worktree::Worktree;
 
-/// The work tree with what was planned so far on top of it.
 pub struct Ahead {
     worktree: Worktree,
     changed: BTreeMap<RepoPath, Option<File>>,
-    /// Where files that were moved on the way are.
+    /// Old to new path.
     moved: BTreeMap<RepoPath, RepoPath>,
 }
 
@@ -43,10 +42,8 @@ impl Snapshot for Ahead {
 }
 
 impl Ahead {
-    /// The work tree of `repository` as it is.
-    ///
     /// # Errors
-    /// `bare_repository`, and what opening the work tree reports.
+    /// `bare_repository`.
     pub fn new(repository: &Repository) -> Result<Self> {
         Ok(Self {
             worktree: repository.worktree()?,
@@ -55,11 +52,8 @@ impl Ahead {
         })
     }
 
-    /// Plans `proposal`, or `part` of it, on top of what was planned before, or shows what was `made` of
-    /// it. A plan with conflicts is returned as it is, and is not built on.
-    ///
-    /// # Errors
-    /// As [`show`], and what the work tree refuses to write.
+    /// Plans `proposal`, or `part` of it, on top of earlier plans; or shows the existing commit
+    /// `made`. A plan with conflicts is returned but not built on.
     pub fn show(
         &mut self,
         store: &Store,
@@ -75,11 +69,12 @@ impl Ahead {
         if shown.plan.refusal().is_some() {
             return Ok(shown);
         }
-        // Apart first: a plan that is refused halfway is not built on either.
+        // Kept separate until complete: a plan that is refused halfway must not be built on.
         let mut next: BTreeMap<RepoPath, Option<File>> = BTreeMap::new();
         for file in shown.plan.writes() {
             self.worktree.check_writable(&file.path).or_else(|error| {
-                // A directory that the same changes empty gives way, and so does a file they remove.
+                // A directory gives way if the same changes empty it, and so does a file that they
+                // remove.
                 let goes = |path: &RepoPath| {
                     next.get(path).or_else(|| self.changed.get(path)) == Some(&None)
                         || removes(&shown.plan, path)
@@ -92,8 +87,8 @@ impl Ahead {
             next.insert(file.path.clone(), file.after.clone());
         }
         for residue in &mut shown.residue {
-            // What an earlier plan wrote is shown with that plan, and so are foreign changes
-            // beneath it.
+            // An earlier plan's own writes, and foreign changes below them, are shown with that
+            // plan.
             residue.approved |= self.changed.contains_key(&residue.path);
         }
         for change in shown.changes() {

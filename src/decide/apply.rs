@@ -20,33 +20,28 @@ use crate::proposal::{Actor, Authority, ChangeRecord, Proposal, ProposalId, trai
 use crate::repository::Repository;
 use crate::store::{NewProposal, Store, View, Writer};
 
-/// What to do besides deciding.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What to write.
     pub effect: Effect,
-    /// First part of the commit message; the proposal's description otherwise.
+    /// First part of the commit message; the proposal's description by default.
     pub message: Option<String>,
-    /// What to apply instead of the proposal's own changes: those of its hunks that were taken.
+    /// Hunks that were taken, instead of all changes.
     pub part: Option<Part>,
-    /// What the files hold besides is approved too.
+    /// Approves other changes in the files, too.
     pub take_residue: bool,
-    /// Comments of the same answer, recorded before the decision.
     pub comments: Vec<Comment>,
-    /// Changed lines that were not on the screen before the answer.
     pub unshown_lines: u64,
-    /// Digest of the group that is decided in one answer ([`super::group`]).
+    /// See `super::group`.
     pub group: Option<String>,
-    /// An earlier proposal of the same command was committed, so HEAD is not where it was shown.
+    /// An earlier proposal of the same command moved HEAD by its commit.
     pub after_commit: bool,
-    /// What a commit has of it already, which only has to be recorded.
+    /// Existing commit; only its record is missing.
     pub made: Option<Made>,
-    /// HEAD and the tips when it was shown, for what is shown without a plan: a mark.
+    /// For a mark, which has no plan.
     pub seen: Option<Seen>,
 }
 
 impl Request {
-    /// All of the proposal, with `effect`.
     pub fn all(effect: Effect) -> Self {
         Self {
             effect,
@@ -62,7 +57,6 @@ impl Request {
         }
     }
 
-    /// The decision to apply `proposal`.
     fn draft<'a>(
         &'a self,
         authority: &'a Authority,
@@ -79,27 +73,25 @@ impl Request {
     }
 }
 
-/// What an apply came to.
 #[derive(Clone, Debug, Default)]
 pub struct Applied {
-    /// What became of every file; empty for a mark.
+    /// Empty for a mark.
     pub files: Vec<Planned>,
-    /// The commit made.
     pub commit: Option<String>,
-    /// What did not go as asked after the decision stood, and what was ignored, in words.
+    /// Failures after the decision stood; ignored files.
     pub warnings: Vec<String>,
-    /// A commit hook changed what was approved; the proposal that asks about it.
+    /// Follow-up proposal where a commit hook changed the approved content.
     pub amended: Option<ProposalId>,
-    /// Files that hold changes of others, which the decision does not approve.
+    /// Files with other changes, not approved.
     pub not_approved: Vec<String>,
 }
 
-/// Applies the current revision of `proposal`, all files or none, and records it. With `shown`,
-/// only if what would be written is exactly that.
+/// Applies the current revision, all files or none, and records it. With `shown`, anything else
+/// that would be written is refused.
 ///
 /// # Errors
 /// `conflict`, `not_pending`, `revised_meanwhile`, `changed_since_shown`, `file_changed`,
-/// `uncommitted_changes`, `private_path`, and those of the store, the work tree and git. Nothing is changed then.
+/// `uncommitted_changes`, `private_path`. Nothing is changed then.
 pub fn apply(
     store: &Store,
     authority: &Authority,
@@ -112,7 +104,7 @@ pub fn apply(
     if request.effect == Effect::MarkOnly {
         let view = store.view()?;
         let proposal = super::current(&view, proposal)?;
-        // Nobody can have seen what cannot be read.
+        // Nobody can have seen unreadable content.
         store.changeset(proposal.current())?;
         let seen = Seen::or_now(request.seen.as_ref(), &view, std::slice::from_ref(&proposal))?;
         store.write(authority.actor(), now, |writer| {
@@ -198,8 +190,8 @@ pub fn apply(
     })
 }
 
-/// The people whom a commit names as reviewers: who decides, and who approved exactly this before. A
-/// part of a proposal is a revision that nobody has approved yet.
+/// People to name as reviewers: who decides, and who approved exactly this before. A part is a new
+/// revision that nobody has approved.
 fn reviewers(
     view: &View<'_>,
     authority: &Authority,
@@ -215,11 +207,10 @@ fn reviewers(
     found
 }
 
-/// The plan of the proposal as it is now, again while the journal is locked, for what of it `request` takes,
-/// and held to what was shown.
+/// Plans again under the journal lock, and compares with what was shown.
 ///
 /// # Errors
-/// As [`super::current`]; `not_pending`, `conflict`, `changed_since_shown`; those of the store and the work tree.
+/// `revised_meanwhile`, `not_pending`, `conflict`, `changed_since_shown`.
 pub(super) fn plan_again(
     store: &Store,
     now: DateTime<Utc>,
@@ -241,15 +232,15 @@ pub(super) fn plan_again(
     }
     if let Some(shown) = shown {
         shown.require_same(&planned, request.after_commit)?;
-        // The tips that the person had seen are the earlier ones.
+        // The person saw the earlier tips.
         let target = planned.seen.target.clone();
         planned.seen = Seen { target, ..shown.seen.clone() };
     }
     Ok(planned)
 }
 
-/// What the commit holds otherwise than was approved: a hook changed it or put it there, or somebody has
-/// saved the file before git read it.
+/// Differences between commit and approval: a hook changed or added files, or somebody saved a file
+/// before git read it.
 fn amended(
     repository: &Repository,
     planned: &Shown,
@@ -273,13 +264,13 @@ fn amended(
     Ok(found)
 }
 
-/// Whether a proposal can hold it: regular files alone.
+/// True for regular files: a proposal holds no others.
 fn is_proposable(file: &Beside) -> bool {
     let mut sides = file.before.iter().chain(&file.after);
     sides.all(|entry| Mode::parse(&entry.mode).is_some()) && RepoPath::new(&file.path).is_ok()
 }
 
-/// What a hook committed beside, and no proposal can ask about.
+/// Files that a hook added and no proposal can hold.
 fn unasked(commit: &Committed) -> Vec<String> {
     let others = commit.beside.iter().filter(|file| !is_proposable(file));
     let id = commit.id.get(..12).unwrap_or(&commit.id);
@@ -288,8 +279,7 @@ fn unasked(commit: &Committed) -> Vec<String> {
         .collect()
 }
 
-/// What becomes of `commit`, made in the middle of something at whose end HEAD is on its branch again, where that
-/// does not take it along.
+/// Warns that a commit made during a bisect or rebase may be left behind.
 fn on_no_branch(repository: &Repository, commit: &str) -> Option<String> {
     let repo = repository.repo();
     if repo.head_name().ok()?.is_some() {
@@ -308,7 +298,7 @@ fn on_no_branch(repository: &Repository, commit: &str) -> Option<String> {
     ))
 }
 
-/// Where `commit` went, if a hook moved HEAD to another branch than `decided_on`.
+/// Warns if a hook moved HEAD to another branch.
 fn elsewhere(repository: &Repository, commit: &str, decided_on: Option<&str>) -> Option<String> {
     let now = repository.repo().head_name().ok()?.map(|name| name.to_string());
     let short = commit.get(..12).unwrap_or(commit);
@@ -318,7 +308,6 @@ fn elsewhere(repository: &Repository, commit: &str, decided_on: Option<&str>) ->
     })
 }
 
-/// Proposes what the commit has otherwise than was approved, so that a person decides on it.
 fn ask_about(
     writer: &mut Writer<'_>,
     proposal: &Proposal,
@@ -351,11 +340,10 @@ fn ask_about(
     Ok(writer.propose(new)?.id)
 }
 
-/// Writes the present files with conflict markers where the proposal of `shown` does not fit, and records
-/// nothing: the proposal stays pending, and nothing is approved.
+/// Writes conflict markers and records nothing: the proposal stays pending.
 ///
 /// # Errors
-/// `conflict` where lines cannot show it (binary, deleted), and as [`apply`].
+/// `conflict` where markers cannot show it (binary, deleted).
 pub fn write_markers(store: &Store, now: DateTime<Utc>, shown: &Shown) -> Result<Resolution> {
     let journal = files::lock(store)?;
     let worktree = store.repository().worktree()?;
@@ -372,7 +360,6 @@ pub fn write_markers(store: &Store, now: DateTime<Utc>, shown: &Shown) -> Result
     Ok(plan)
 }
 
-/// The refusal of `plan`, made of the proposal `id`, with what to do about it; `None` where it fits.
 pub fn conflict(plan: &Resolution, id: &ProposalId) -> Option<Error> {
     let markers = if plan.conflicts().all(|(_, conflict)| conflict.marked.is_some()) {
         format!(", `aye apply {id} --conflict-markers` writes both versions")
@@ -385,11 +372,8 @@ pub fn conflict(plan: &Resolution, id: &ProposalId) -> Option<Error> {
     )))
 }
 
-/// Proposes and applies at once what the memory manifest lets pass, or what a person has decided
-/// on together with making it, in one command.
-///
-/// # Errors
-/// As [`apply`].
+/// Proposes and applies in one command: memory that its manifest lets pass, or what a person made
+/// and decided on together.
 pub(super) fn propose_and_apply(
     store: &Store,
     authority: &Authority,

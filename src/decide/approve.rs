@@ -1,4 +1,4 @@
-//! Approving: a person says that what would be written is right, and nothing is written.
+//! Approving: a person confirms what would be written; no file is written.
 
 use chrono::{DateTime, Utc};
 
@@ -15,31 +15,25 @@ use crate::proposal::manifest::ApprovedAs;
 use crate::proposal::{Authority, Entry, Proposal};
 use crate::store::Store;
 
-/// What is said with an approval.
 #[derive(Clone, Debug, Default)]
 pub struct Remarks {
-    /// Why, or what was looked at.
     pub reason: Option<String>,
-    /// Changed lines that were not on the screen before the answer.
     pub unshown_lines: u64,
 }
 
-/// What was approved.
 #[derive(Clone, Debug)]
 pub struct Approved {
-    /// Every file, as it would be written.
     pub files: Vec<Planned>,
-    /// Files that hold changes of others, which are not approved.
+    /// Files with other changes, not approved.
     pub not_approved: Vec<String>,
 }
 
-/// Approves the current revision of `proposal` on the files as they are: records what would be
-/// written, and writes none of it. The proposal stays pending. With `shown`, only if what would be
-/// written is exactly that.
+/// Approves the current revision on the files as they are. The proposal stays pending. With
+/// `shown`, any other result is refused.
 ///
 /// # Errors
-/// `conflict`, `not_pending`, `revised_meanwhile`, `changed_since_shown`, `private_path`, `bare_repository`;
-/// those of the store and the work tree. Nothing is recorded then.
+/// `conflict`, `not_pending`, `revised_meanwhile`, `changed_since_shown`, `private_path`,
+/// `bare_repository`. Nothing is recorded then.
 pub fn approve(
     store: &Store,
     authority: &Authority,
@@ -48,7 +42,7 @@ pub fn approve(
     remarks: &Remarks,
     shown: Option<&Shown>,
 ) -> Result<Approved> {
-    // No other process writes the files between the plan and the record.
+    // No other process writes files between plan and record.
     let _journal = files::lock_within(store, subject::patience(store, proposal)?)?;
     let worktree = store.repository().worktree()?;
     let request = Request::all(Effect::Files);

@@ -1,4 +1,4 @@
-//! One decision: what is decided on, and by which word. It is made once under the lock; the files are written and the
+//! One decision before it is recorded. It is made once under the lock; files are written and the
 //! event is recorded from it.
 
 use super::{Part, Seen, still};
@@ -10,35 +10,32 @@ use crate::proposal::manifest::Manifest;
 use crate::proposal::{Authority, Proposal, Stamped};
 use crate::store::{NewDecision, NewRevision, Writer};
 
-/// A decision that is to be recorded.
 #[derive(Clone, Copy)]
 pub(super) struct Draft<'a> {
     pub(super) authority: &'a Authority,
-    /// HEAD, and the tips of the thread, when the proposal was shown.
+    /// HEAD and tips at display.
     pub(super) seen: &'a Seen,
     pub(super) proposal: &'a Proposal,
-    /// The event of the revision that is decided on.
+    /// Event id.
     pub(super) revision: &'a str,
-    /// What becomes a revision first, and is decided on instead.
+    /// Becomes a revision first, which is then decided on.
     pub(super) part: Option<&'a Part>,
     pub(super) verdict: Verdict,
     pub(super) reason: Option<&'a str>,
     pub(super) effect: Option<Effect>,
     pub(super) manifest: Option<&'a Manifest>,
-    /// Comments of the same answer, which are recorded before it.
+    /// Recorded before the decision.
     pub(super) comments: &'a [Comment],
-    /// Changed lines of what is written.
+    /// Changed lines.
     pub(super) lines: Option<u64>,
-    /// How many of them had not been on the screen, where there was a screen.
+    /// Not shown by a terminal.
     pub(super) unshown_lines: u64,
-    /// What was decided in one answer with it.
     pub(super) group: Option<&'a str>,
-    /// An undo of rejections, not of applies.
+    /// Undoes rejections, not applies.
     pub(super) of_rejections: bool,
 }
 
 impl<'a> Draft<'a> {
-    /// On the current revision of `proposal`, with nothing written.
     pub(super) fn new(
         authority: &'a Authority,
         seen: &'a Seen,
@@ -63,12 +60,9 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Refuses, before git makes the commit, which nothing reverts, what could not be recorded after it: a proposal
-    /// that is not as it was shown any more, a lock or a ref that cannot be had, a part that others must not see.
-    /// The objects of the decision are there then, so that little is left to fail.
-    ///
-    /// # Errors
-    /// As [`still`]; `private_path`; those of the store.
+    /// Refuses what could not be recorded after git's commit, which nothing reverts: a changed
+    /// proposal, a lock or ref that is not available, or a part that must stay private. Writes the
+    /// decision's objects, so that little can fail later.
     pub(super) fn prepare(self, writer: &mut Writer<'_>) -> Result<()> {
         still(writer, self.proposal, self.seen)?;
         self.record(writer)?;
@@ -77,11 +71,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Records it in a thread that the caller has pinned ([`still`]): first comments and the revision that a part
-    /// makes, then the decision.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// Records comments, the revision of a part, and then the decision. The caller has pinned the
+    /// thread (`still`).
     pub(super) fn record(self, writer: &mut Writer<'_>) -> Result<Stamped> {
         let (authority, id) = (self.authority, &self.proposal.id);
         for comment in self.comments {
@@ -116,7 +107,6 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Lines added and removed by `plan`.
 pub(super) fn lines(plan: &Resolution) -> Option<u64> {
     let of = |file: &Option<crate::changeset::File>| file.as_ref().map(|file| file.bytes.clone());
     let counts = plan.writes().map(|file| {

@@ -1,6 +1,6 @@
-//! Files that have moved since they were proposed: an edit of one that is gone follows it to where the
-//! very same content went, as git's own merge does. What follows becomes a revision of its own, since a
-//! decision names files that its revision changes.
+//! Follows files that have moved: an edit of a missing file goes where exactly its content went, as
+//! in git's merge. This makes a new revision, since a decision names files that its revision
+//! changes.
 
 use super::Part;
 use crate::changeset::codes::CONFLICT;
@@ -12,27 +12,25 @@ use crate::proposal::event::{RevisionReason, Subject};
 use crate::repository::Repository;
 use crate::store::{Filter, Moves, Store, View};
 
-/// Changes of files that have moved, at the places where these are now.
 #[derive(Clone, Debug)]
 pub struct Followed {
-    /// All changes, as they are to be applied.
     pub part: Part,
-    /// Where each of the files was, and where it is.
+    /// Old and new path.
     pub moves: Vec<(RepoPath, RepoPath)>,
 }
 
-/// Most moves that one file is followed through.
+/// Moves per file.
 const MOST: usize = 16;
-/// Most applied proposals, the newest, that are asked whether they moved a file.
+/// Applied proposals asked for a move, newest first.
 const MOST_ASKED: usize = 20;
-/// Most commits since the proposal was made in which a file is looked for.
+/// Commits searched since the proposal was made.
 const MOST_COMMITS: &str = "--max-count=2000";
 
-/// As `wherever`, but where a file has moved to a place that deserves a second look, as instructions of agents,
-/// memory and the configuration of builds do: what was asked and is granted for the one place is not for the other.
+/// Like `wherever`, but refuses a move to a path that newly deserves a second look: consent for one
+/// path does not hold for another.
 ///
 /// # Errors
-/// `conflict` for that; those of the store and of the files.
+/// `conflict`.
 pub fn follow(
     store: &Store,
     view: &View<'_>,
@@ -48,14 +46,12 @@ pub fn follow(
     Ok(followed)
 }
 
-/// `changes` of `proposal` at the places where their files are now, if `plan`, which is theirs, does not
-/// fit because some are gone, and these have only moved. A file has moved where a commit since the
-/// proposal was made, or the index, has the same content under another name and not under its own; or
-/// where an applied proposal, or one that is planned in `files`, renames it.
+/// The changes at the files' present paths, if `plan` fails only because files have moved. A move
+/// is an exact rename in a commit since the proposal or in the index, or a rename by an applied or
+/// planned proposal.
 ///
 /// # Errors
-/// `conflict` for a deletion of a file that is gone only because it has moved, as git's own merge has it;
-/// those of the store and of the files.
+/// `conflict` for deleting a file that has moved, as in git's merge.
 pub(super) fn wherever(
     store: &Store,
     view: &View<'_>,
@@ -103,8 +99,7 @@ pub(super) fn wherever(
     Ok(Some(Followed { part: Part { changes, reason: RevisionReason::Rebase }, moves }))
 }
 
-/// Refuses `followed`, which are `changes` of `proposal` where their files are now, if one of them deserves a second
-/// look there for a reason that it did not have where it was proposed.
+/// Refuses a reason for a second look that the old path did not have.
 fn require_as_ordinary(
     store: &Store,
     proposal: &Proposal,
@@ -137,7 +132,6 @@ fn require_as_ordinary(
     Ok(())
 }
 
-/// Says that what `proposal` deletes at `path` is at `at`.
 fn lives_on(proposal: &Proposal, path: &RepoPath, at: &RepoPath) -> Error {
     let (id, path, at) = (&proposal.id, path.display().to_string(), at.display().to_string());
     Error::new(&CONFLICT, format!("{path} was moved to {at} since, and the change deletes it"))
@@ -150,10 +144,7 @@ fn lives_on(proposal: &Proposal, path: &RepoPath, at: &RepoPath) -> Error {
         ))
 }
 
-/// Where a file that `proposal` once found at `path` is now; `None` where it has not moved, as far as is known.
-///
-/// # Errors
-/// Those of the store and of the files.
+/// Present path of a file once at `path`; `None` if no move is known.
 pub fn moved_to(
     repository: &Repository,
     view: &View<'_>,
@@ -161,12 +152,11 @@ pub fn moved_to(
     path: &RepoPath,
     files: &dyn Snapshot,
 ) -> Result<Option<RepoPath>> {
-    // A revision that followed the file already has a later base.
+    // A revision that followed the file has a later base.
     let base = proposal.revisions.iter().find_map(|revision| revision.base.as_ref());
     place_now(view, proposal, path, &in_git_since(repository, view, base), files)
 }
 
-/// As [`moved_to`], with the renames that git knows.
 fn place_now(
     view: &View<'_>,
     proposal: &Proposal,
@@ -192,7 +182,6 @@ fn place_now(
     Ok(if at != *path && files.file(&at)?.is_some() { Some(at) } else { None })
 }
 
-/// Where the last applied proposal that removed `path` moved it.
 fn by_a_proposal(
     view: &View<'_>,
     proposal: &Proposal,
@@ -217,21 +206,19 @@ fn by_a_proposal(
     Ok(None)
 }
 
-/// The exact renames in the commits since `base`, oldest first, and those in the index. None where git
-/// knows nothing of it.
+/// Exact renames since `base`, oldest first, then those in the index. Empty if git fails.
 fn in_git_since(repository: &Repository, view: &View<'_>, base: Option<&String>) -> Moves {
     let head = repository.head_commit().map(|id| id.to_string());
     let range = format!("{}..{}", base.map_or("", String::as_str), head.as_deref().unwrap_or(""));
     view.moves_in(range, || ask_git(repository, base, head))
 }
 
-/// As [`in_git_since`], from `base` to `head`.
 fn ask_git(
     repository: &Repository,
     base: Option<&String>,
     head: Option<String>,
 ) -> Vec<(RepoPath, RepoPath)> {
-    // Empty files are alike by chance: git's own merge takes none of them for moved.
+    // Empty files are equal by chance; git's merge ignores them, too.
     let exact = ["-r", "-M100%", "--no-rename-empty", "--diff-filter=R", "--name-status", "-z"];
     let git = |args: &[&str]| {
         let git = repository.git().ok()?;
@@ -250,7 +237,7 @@ fn ask_git(
     let staged = head.and_then(|head| git(&["diff-index", "--cached", &head]));
     let mut found = Vec::new();
     for names in [commits, staged].into_iter().flatten() {
-        // `R100`, the path before and the path after, each ended by a NUL.
+        // `R100`, old path, new path, each ended by a NUL.
         let mut fields = names.split(|byte| *byte == 0).filter(|field| !field.is_empty());
         while let (Some(_), Some(from), Some(to)) = (fields.next(), fields.next(), fields.next()) {
             if let (Ok(from), Ok(to)) = (RepoPath::from_tree(from), RepoPath::from_tree(to)) {

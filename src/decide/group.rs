@@ -1,16 +1,14 @@
-//! Several proposals decided in one answer: a digest of what was shown of them, which each event names
-//! (`data.group`). Pure.
+//! Digest of several proposals decided in one answer, as each statement names it (`group`). Pure.
 
 use super::Shown;
 use crate::proposal::Proposal;
 use crate::sha256;
 
-/// Name and version of what is hashed.
 const FORMAT: &str = "aye-group@1";
 
-/// The digest, in hex, of applying `shown` in this order: a line for each with the first event of the
-/// proposal, the revision, and the SHA-256 of the manifest of what it writes (`-` where it does not fit), with
-/// foreign changes approved too if it `takes_residue`.
+/// Hex digest of applying `shown` in this order. One line each: first event, revision, and SHA-256
+/// of the manifest, or `-` if the proposal does not fit. `takes_residue` approves other changes,
+/// too.
 pub fn of_apply<'s>(shown: impl IntoIterator<Item = &'s Shown>, takes_residue: bool) -> String {
     let line = |shown: &Shown| {
         let fits = shown.plan.refusal().is_none();
@@ -23,7 +21,7 @@ pub fn of_apply<'s>(shown: impl IntoIterator<Item = &'s Shown>, takes_residue: b
     digest("apply", shown.into_iter().map(line))
 }
 
-/// The digest, in hex, of rejecting `proposals`.
+/// Hex digest of rejecting `proposals`.
 pub fn of_reject<'p>(proposals: impl IntoIterator<Item = &'p Proposal>) -> String {
     digest("reject", proposals.into_iter().map(|proposal| line(proposal, None)))
 }

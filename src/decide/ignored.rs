@@ -1,15 +1,14 @@
-//! What is said where an apply brings a file into the project's history that git ignores.
+//! Warnings about ignored files that an apply adds to history.
 
 use crate::changeset::plan::Resolution;
 use crate::error::Result;
 use crate::proposal::event::Effect;
 use crate::repository::Repository;
 
-/// New files of `plan` that git ignores, and that `effect` makes part of the project's history all the same, in
-/// words.
+/// Warns of new files that git ignores and that `effect` commits or stages.
 ///
 /// # Errors
-/// `io_error` where the rules cannot be read.
+/// `io_error` if the ignore rules cannot be read.
 pub(super) fn warnings(
     repository: &Repository,
     effect: Effect,

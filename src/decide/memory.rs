@@ -1,4 +1,4 @@
-//! Requests to memory that the manifest lets in at once.
+//! Memory requests that the manifest lets pass at once.
 
 use std::time::Duration;
 
@@ -14,11 +14,8 @@ use crate::memory::settings::Approval;
 use crate::memory::{Request, codes};
 use crate::proposal::Authority;
 
-/// Answers a request: applied, staged or rejected. With `stage` it is staged also where the manifest
-/// would let it in.
-///
-/// # Errors
-/// Those of the store and the work tree. Nothing is written then.
+/// Applies, stages or rejects a request. `stage` forces staging. An error means that nothing was
+/// written.
 pub fn propose(service: &Service<'_>, value: &Value, stage: bool) -> Result<Response> {
     let request = Request::read(value);
     let mut answer = planned(service, &request, stage);
@@ -27,7 +24,7 @@ pub fn propose(service: &Service<'_>, value: &Value, stage: bool) -> Result<Resp
         let authority = Authority::of_the_manifest(&service.actor);
         let (store, now) = (service.store, service.now);
         let made = apply::propose_and_apply(store, &authority, now, wait, || {
-            // The files may have changed since.
+            // The files may have changed before the lock.
             answer = planned(service, &request, stage);
             match &answer {
                 Planned::Writes(plan) => service.writing(value, &request, plan).map(Some),
@@ -57,10 +54,9 @@ pub fn propose(service: &Service<'_>, value: &Value, stage: bool) -> Result<Resp
     }
 }
 
-/// What a request comes to on the files as they are.
 enum Planned {
     Rejected(Vec<Problem>),
-    /// For a person.
+    /// A person decides.
     Waits(Box<MemoryPlan>),
     Writes(Box<MemoryPlan>),
 }
@@ -80,7 +76,7 @@ fn planned(service: &Service<'_>, request: &Request, stage: bool) -> Planned {
     Planned::Writes(plan)
 }
 
-/// A file of `plan` that instructs agents, if there is one: nothing writes it without a person.
+/// A file of `plan` that instructs agents: only a person lets that pass.
 fn instructs(service: &Service<'_>, plan: &MemoryPlan) -> Option<String> {
     let known = service.store.instructions();
     let paths = plan.files.keys().map(|path| format!("{}/{path}", crate::memory::DIR));
@@ -88,7 +84,7 @@ fn instructs(service: &Service<'_>, plan: &MemoryPlan) -> Option<String> {
     paths.next()
 }
 
-/// True where another process of aye, or of git, is at the files.
+/// True if another aye or git process writes the files.
 fn is_busy(error: &crate::error::Error) -> bool {
     use crate::worktree::codes::{APPLY_BUSY, INDEX_LOCKED};
     error.is(&APPLY_BUSY) || error.is(&INDEX_LOCKED) || error.is(&codes::LOCK_HELD)

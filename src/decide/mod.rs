@@ -1,10 +1,8 @@
-//! The one place where a person's word becomes events and bytes.
+//! The one place where a person's decision becomes events and file contents.
 //!
-//! Plan, show, decide happen before any lock is taken. Then the lock, the plan again, and the
-//! comparison: what would be written has to be what was shown, byte for byte, or nothing is
-//! written and the caller asks again. The event carries the [`statement`](crate::proposal::statement), which
-//! names its [`manifest`](crate::proposal::manifest).
-//! Who may decide is for [`crate::proposal::authority`]; every function here takes its answer.
+//! Plan, display and answer need no lock. Then, under the lock, the plan is made again and
+//! compared: unless every byte is as shown, nothing is written and the caller asks again.
+//! `proposal::authority` rules who may decide; functions here take its answer.
 
 mod ahead;
 pub mod apply;
@@ -48,20 +46,18 @@ use crate::proposal::statement::Target;
 use crate::proposal::{Authority, Caller, Entry, Proposal, ProposalId, authority, codes};
 use crate::store::{Content, Space, Store, Tips, View, Writer};
 
-/// Part of a proposal. It becomes a revision in the same step as it is applied, so that the
-/// decision names exactly what was taken, and a failure leaves the proposal as it was.
+/// Part of a proposal. Its revision is recorded together with the apply, so the decision names
+/// exactly the part, and a failure leaves the proposal unchanged.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// What was taken.
     pub changes: Changeset,
-    /// Why there is a new revision: taken in part, edited, or rebased to where files have moved.
+    /// Partial, edited, or rebased to moved files.
     pub reason: RevisionReason,
 }
 
-/// HEAD, the policy and the tips of proposals when these were shown.
+/// HEAD, policy and tips at display.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// HEAD.
     pub target: Target,
     tips: BTreeMap<ProposalId, Tips>,
     policy: Option<BlobRef>,
@@ -69,16 +65,13 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// As it was `seen`; as it is now where that is not known.
     fn or_now(seen: Option<&Self>, view: &View<'_>, shown: &[Proposal]) -> Result<Self> {
         let ids = shown.iter().map(|proposal| &proposal.id);
         seen.map_or_else(|| Self::now(view, ids), |seen| Ok(seen.clone()))
     }
 
-    /// As they are now.
-    ///
     /// # Errors
-    /// `invalid_policy`; those of the store.
+    /// `invalid_policy`.
     pub fn now<'p>(view: &View<'_>, ids: impl IntoIterator<Item = &'p ProposalId>) -> Result<Self> {
         let (policy, head) = view.store().repository().policy_and_head()?;
         let tips = ids.into_iter().map(|id| Ok((id.clone(), view.tips(id)?)));
@@ -93,25 +86,23 @@ impl Seen {
     }
 }
 
-/// The proposal as the store has it now.
-///
 /// # Errors
-/// `revised_meanwhile` where it is at another revision than the one `shown`.
+/// `revised_meanwhile` at another revision than `shown`.
 pub(crate) fn current(view: &View<'_>, shown: &Proposal) -> Result<Proposal> {
     let proposal = view.proposal(&shown.id)?;
     proposal.require_revision(&shown.current().event)?;
     Ok(proposal)
 }
 
-/// Refuses where `shown` is not what this clone has now: still pending or contested, at the same revision, and with nothing
-/// new in its thread but what was fetched since, which is then no parent of what is written.
+/// Refuses unless the proposal is as shown: undecided or contested, at the same revision, with no
+/// new events of this clone. Events fetched since are allowed, and do not become parents.
 ///
 /// # Errors
 /// `not_pending`, `revised_meanwhile`, `changed_since_shown`.
 pub(crate) fn still(writer: &mut Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<()> {
     let proposal = match pinned(writer, shown, seen) {
         Err(changed) => {
-            // What was decided meanwhile is said to be.
+            // A decision made meanwhile is the clearer error.
             writer.proposal(&shown.id)?.require_open(writer.now())?;
             return Err(changed);
         }
@@ -121,7 +112,7 @@ pub(crate) fn still(writer: &mut Writer<'_>, shown: &Proposal, seen: &Seen) -> R
     proposal.require_revision(&shown.current().event)
 }
 
-/// As [`still`], also of what is decided.
+/// Allows decided proposals, too.
 pub(crate) fn pinned(writer: &mut Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<Proposal> {
     match seen.tips.get(&shown.id) {
         Some(tips) => writer.pin(&shown.id, tips),
@@ -129,7 +120,6 @@ pub(crate) fn pinned(writer: &mut Writer<'_>, shown: &Proposal, seen: &Seen) -> 
     }
 }
 
-/// Something is not as it was shown.
 pub(crate) fn changed(proposal: &Proposal, what: &str) -> Error {
     Error::new(
         &codes::CHANGED_SINCE_SHOWN,
@@ -139,18 +129,18 @@ pub(crate) fn changed(proposal: &Proposal, what: &str) -> Error {
     .hint(format!("nothing was written; look again: aye diff {}", proposal.id))
 }
 
-/// The files that were merged with what they held, as they were before.
+/// With their content before.
 pub(crate) fn merged(written: &[Written]) -> impl Iterator<Item = (&RepoPath, Option<&Entry>)> {
     let merged = written.iter().filter(|file| !file.outcome.is_of_proposal());
     merged.map(|file| (&file.path, file.before.as_ref()))
 }
 
-/// Refuses to merge with uncommitted content that is private, for a proposal that is shared: the thread would hold
-/// the result, and the manifest has hashes, by which short content can be guessed. So it is with a file that has
-/// become private since. `merged`: such files, and what they hold. `takes_back`: the decision is taken back.
+/// Refuses to merge private uncommitted content into a shared proposal, also in a file that became
+/// private since. The thread would hold the result, and short content can be guessed from the
+/// manifest's hashes. `takes_back` is true for an undo.
 ///
 /// # Errors
-/// `private_path`; those of the store.
+/// `private_path`.
 pub(crate) fn require_apart<'f>(
     view: &View<'_>,
     id: &ProposalId,
@@ -166,7 +156,7 @@ pub(crate) fn require_apart<'f>(
         let error = Error::new(&crate::store::codes::PRIVATE_PATH, why);
         Err(error.with("proposal_id", id.as_str()).hint(hint))
     };
-    // The lines of one that HEAD has are where its commits go.
+    // Lines that HEAD has go where its commits go.
     let not_in_head = merged.iter().map(|(path, _)| *path);
     if store.is_private(not_in_head.filter(|path| store.repository().id_in_head(path).is_none()))? {
         let hint = if takes_back {
@@ -196,8 +186,6 @@ pub(crate) fn require_apart<'f>(
     )
 }
 
-/// The rules of this repository applied to one caller: see [`crate::proposal::authority`].
-///
 /// # Errors
 /// `human_approval_required`, `terminal_required`, `invalid_policy`, `ci_has_no_clone`, `in_trial`.
 pub fn authorise(
@@ -212,7 +200,7 @@ pub fn authorise(
     let permits = store.repository().permits()?;
     let clones = store.clone_ids();
     let class = caller.class();
-    // What the repository adds to the lists is looked up only where it may matter.
+    // The instruction lists are read only where they may matter.
     let is_decided = *evidence == Evidence::Flag && rules::answer(class, verb) == Answer::Decides;
     let ask = |proposal: Option<&Proposal>| {
         let made_it = |clone: &&String| proposal.is_some_and(|it| it.clone == **clone);
@@ -222,7 +210,7 @@ pub fn authorise(
             proposal,
             clone: clone.map(String::as_str),
             evidence: evidence.clone(),
-            // Without a proposal, only a request to memory is applied at once.
+            // Without a proposal, only memory is applied at once.
             memory: proposal.map_or(verb == Verb::Apply, is_memory),
             sensitive: is_decided && proposal.is_none_or(|proposal| is_sensitive(store, proposal)),
             instructs: class == Class::Ci
@@ -239,18 +227,18 @@ pub fn authorise(
         Some(authority) => authority,
         None => ask(None)?,
     };
-    // Before files are written and nothing can be recorded of it.
+    // Checked before files are written that nothing could record.
     store.require_clone()?;
     Ok(granted)
 }
 
-/// True for proposals that change the project's memory, whatever they are called.
+/// True if it changes memory files, under whatever subject.
 fn is_memory(proposal: &Proposal) -> bool {
     let mut changes = proposal.current().changes.iter();
     proposal.subject == Subject::Memory || changes.any(|change| is_of_memory(&change.path))
 }
 
-/// True for a file of the project's memory, its settings and the policy among them. Case does not matter.
+/// True for memory files, settings and policy, in any case.
 pub fn is_of_memory(path: &RepoPath) -> bool {
     let below = format!("{}/", crate::memory::DIR);
     path.as_bstr().to_ascii_lowercase().starts_with(below.as_bytes())
@@ -262,7 +250,6 @@ fn is_sensitive(store: &Store, proposal: &Proposal) -> bool {
     is_it(&Instructions::default()) || is_it(&store.instructions())
 }
 
-/// True for what changes a file that instructs agents.
 fn instructs(store: &Store, proposal: &Proposal) -> bool {
     let known = store.instructions();
     let changes = proposal.current().changes.iter();

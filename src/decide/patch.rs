@@ -1,5 +1,5 @@
-//! Direct patches: written without a proposal where nothing gates them, and recorded, so that the
-//! log shows them and an undo takes them back.
+//! Direct patches: written without a proposal where no gate forbids it, and recorded for the log
+//! and for undo.
 
 use chrono::{DateTime, Utc};
 
@@ -10,23 +10,18 @@ use crate::proposal::id::PATCH_PREFIX;
 use crate::proposal::{Authority, Data, Entry, ProposalId, Stamped, codes};
 use crate::store::{DirectPatch, Store, View, entry_of};
 
-/// The id of a direct patch, from the id of its event.
 pub fn id(event: &str) -> String {
     ProposalId::from_event(event).of_patch()
 }
 
-/// True for text that names a direct patch.
 pub fn is_id(text: &str) -> bool {
     text.starts_with(PATCH_PREFIX)
 }
 
-/// Mode and blob id of one file before and after; `None` is no file.
+/// `None` means no file.
 pub type Ids = [Option<Entry>; 2];
 
-/// The ids of all files of `changeset`, in its order. Reads nothing but `changeset`.
-///
-/// # Errors
-/// `internal_error` if something cannot be hashed.
+/// Reads nothing but `changeset`.
 pub fn ids(hash: gix::hash::Kind, changeset: &Changeset) -> Result<Vec<Ids>> {
     let id = |file: &Option<File>| -> Result<Option<Entry>> {
         file.as_ref().map(|file| entry_of(hash, file)).transpose()
@@ -35,11 +30,8 @@ pub fn ids(hash: gix::hash::Kind, changeset: &Changeset) -> Result<Vec<Ids>> {
     changes.map(|change| Ok([id(&change.before)?, id(&change.after)?])).collect()
 }
 
-/// Records that `changeset`, whose files have `ids`, was written to the work tree. Only what stood
-/// before is kept, where the object database does not have it: what stands now is in the files.
-///
-/// # Errors
-/// Those of the store.
+/// Records a patch that was written. Keeps only the content before, unless the object database has
+/// it: the files hold the rest.
 pub fn record(
     store: &Store,
     authority: &Authority,
@@ -68,10 +60,9 @@ pub fn record(
     Ok(id)
 }
 
-/// The patch that `text`, its id or the beginning of one, names, to be taken back.
-///
 /// # Errors
-/// `proposal_not_found`, `ambiguous_id`, `not_applied`; `changed_since_shown` for that of another clone.
+/// `proposal_not_found`, `ambiguous_id`, `not_applied`; `changed_since_shown` for another clone's
+/// patch.
 pub fn find(view: &View<'_>, text: &str) -> Result<(Stamped, Patch)> {
     let mut found = view.patches()?;
     found.retain(|patched| id(&patched.stamped.id).starts_with(text));
@@ -101,11 +92,11 @@ pub fn find(view: &View<'_>, text: &str) -> Result<(Stamped, Patch)> {
     Ok((stamped, patch))
 }
 
-/// Refuses a patch that this clone has not recorded: what is put back would be content of which only another clone,
-/// or a file below `.git/aye`, says that it stood there.
+/// Refuses a patch that this clone did not record. Undo would restore content for which only
+/// another clone, or a file below `.git/aye`, vouches.
 ///
 /// # Errors
-/// `changed_since_shown`; those of the store.
+/// `changed_since_shown`.
 fn require_own(view: &View<'_>, thread: &ProposalId, stamped: &Stamped) -> Result<()> {
     if view.has_recorded(thread, stamped)? {
         return Ok(());
@@ -117,7 +108,6 @@ fn require_own(view: &View<'_>, thread: &ProposalId, stamped: &Stamped) -> Resul
         .hint("nothing was written; revert it by hand, or undo it in the clone that applied it"))
 }
 
-/// The evidence of a patch that `tool` or a person at the command line has asked for.
 pub fn evidence(tool: bool) -> Evidence {
     if tool { Evidence::Tool } else { Evidence::Flag }
 }

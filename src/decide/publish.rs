@@ -1,4 +1,4 @@
-//! A private proposal is made known to others.
+//! Publishing private proposals.
 
 use chrono::{DateTime, Utc};
 
@@ -7,11 +7,11 @@ use crate::error::Result;
 use crate::proposal::{Authority, Proposal};
 use crate::store::Store;
 
-/// Makes the private proposal `shown` a shared one, at the revision that was looked at when it was `seen`.
+/// Shares `shown`, at the revision that was looked at.
 ///
 /// # Errors
-/// `not_private`, `not_pending`, `private_path` where it stands on what is private, `revised_meanwhile`,
-/// `changed_since_shown`; those of the store.
+/// `not_private`, `not_pending`, `private_path` if it depends on private content,
+/// `revised_meanwhile`, `changed_since_shown`.
 pub fn publish(
     store: &Store,
     authority: &Authority,
@@ -20,7 +20,7 @@ pub fn publish(
     seen: &Seen,
 ) -> Result<()> {
     let shown = &current(&store.view()?, shown)?;
-    // What cannot be read here could not be sent.
+    // Unreadable content could not be sent.
     store.changeset(shown.current())?;
     store.write(authority.actor(), now, |writer| {
         still(writer, shown, seen)?;

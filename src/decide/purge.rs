@@ -1,4 +1,4 @@
-//! Asking for a purge where the policy wants two persons.
+//! Purge requests, where the policy wants two people.
 
 use chrono::{DateTime, Utc};
 
@@ -7,10 +7,10 @@ use crate::proposal::event::Purge;
 use crate::proposal::{Authority, ProposalId};
 use crate::store::Store;
 
-/// Records that the authority's actor wants these proposals to be purged, and changes nothing else.
+/// Records the request only.
 ///
 /// # Errors
-/// `proposal_not_found`, `proposal_purged`; those of the store.
+/// `proposal_not_found`, `proposal_purged`.
 pub fn ask(
     store: &Store,
     authority: &Authority,

@@ -1,5 +1,5 @@
-//! What a decision is about, before it is made: the plan, its manifest, and what the files hold
-//! besides. Everything on a screen is rendered from this, and what is written is compared with it.
+//! The plan of a decision, its manifest, and other changes in the files. Screens render only this,
+//! and what is written is compared with it.
 
 use std::collections::BTreeMap;
 
@@ -13,40 +13,34 @@ use crate::proposal::{ChangeRecord, Entry, Proposal};
 use crate::repository::Repository;
 use crate::store::{Store, View};
 
-/// A plan as it is shown.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// The proposal it is about, as it was then.
     pub proposal: Proposal,
-    /// Every file and what becomes of it.
     pub plan: Resolution,
-    /// The same, by mode and hash; empty where the plan has conflicts.
+    /// The plan by mode and hash; empty if it conflicts.
     pub manifest: Manifest,
-    /// What the files hold that is neither in the target commit nor the proposal's.
+    /// Other changes in the files: neither HEAD's nor the proposal's.
     pub residue: Vec<Residue>,
-    /// HEAD and the tips of the thread then.
+    /// HEAD and tips at display.
     pub seen: Seen,
-    /// The changes that the plan is of, where these follow files that have moved.
+    /// Changes that follow moved files.
     pub followed: Option<Followed>,
-    /// What is recorded as written, where it is in a commit already and nothing is left to write.
+    /// The plan to record, if a commit has the result already.
     pub made: Option<Resolution>,
 }
 
-/// Changes that a file holds and that are not the proposal's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Residue {
-    /// Where.
     pub path: RepoPath,
-    /// What the target commit has.
+    /// In the target commit.
     pub base: Option<File>,
-    /// What is there.
+    /// In the work tree.
     pub now: Option<File>,
-    /// They are what applied proposals have written that are not committed yet.
+    /// Applied proposals wrote them; not committed yet.
     pub approved: bool,
 }
 
 impl Residue {
-    /// As a change, for a diff.
     pub fn change(&self) -> FileChange {
         FileChange {
             path: self.path.clone(),
@@ -59,7 +53,7 @@ impl Residue {
 }
 
 impl Shown {
-    /// Files now to files afterwards: what is shown and what will be written.
+    /// Displayed, and then written.
     pub fn changes(&self) -> Vec<FileChange> {
         let origin = |path: &RepoPath| {
             let changes = &self.proposal.current().changes;
@@ -70,8 +64,8 @@ impl Shown {
         self.plan.writes().map(change).collect()
     }
 
-    /// The proposal's own change of the files that have it already: it is approved although nothing
-    /// is written, so it is shown, too. `part` is what was taken of the proposal.
+    /// The proposal's changes of files that have the result already. Approved though not written,
+    /// so they are shown. `part` is the part taken.
     ///
     /// # Errors
     /// `object_missing`.
@@ -88,7 +82,7 @@ impl Shown {
         Ok(changes)
     }
 
-    /// True where what is written is exactly the proposal's own change of every file.
+    /// True if exactly the proposal's own changes are written.
     pub fn is_as_proposed(&self) -> bool {
         self.plan
             .files
@@ -96,17 +90,15 @@ impl Shown {
             .all(|file| matches!(file.outcome, plan::Resolved::Clean | plan::Resolved::Derived(_)))
     }
 
-    /// Foreign changes in the files that nobody has approved.
+    /// Other changes that nobody has approved.
     pub fn foreign(&self) -> impl Iterator<Item = &Residue> {
         self.residue.iter().filter(|residue| !residue.approved)
     }
 
-    /// Records that the foreign changes were shown and are approved too.
     pub fn take_residue(&mut self) {
         self.manifest = self.with_residue();
     }
 
-    /// The manifest that [`Shown::take_residue`] makes.
     pub fn with_residue(&self) -> Manifest {
         let mut records = self.manifest.records().to_vec();
         for record in &mut records {
@@ -117,13 +109,12 @@ impl Shown {
         Manifest::new(records)
     }
 
-    /// Whether the foreign changes are approved too.
     pub fn takes_residue(&self) -> bool {
         self.manifest.records().iter().any(|record| record.residue == Taken::Taken)
     }
 
-    /// Refuses where `now`, the plan made again under the lock, is not what was shown. Where
-    /// `committed`, an earlier proposal of the same command has moved HEAD, as was announced.
+    /// Refuses if `now`, planned under the lock, differs from what was shown. With `committed`, an
+    /// earlier proposal of the same command has moved HEAD, as announced.
     ///
     /// # Errors
     /// `changed_since_shown`.
@@ -150,11 +141,10 @@ impl Shown {
     }
 }
 
-/// Plans `proposal`, or `part` of it, on the files of `snapshot`, and holds them to the target
-/// commit.
+/// Plans `proposal`, or `part` of it, on `snapshot`, and compares with the target commit.
 ///
 /// # Errors
-/// As the plan; `invalid_policy`; `manifest_unsupported` for a submodule in the way.
+/// `invalid_policy`; `manifest_unsupported` for a submodule at a path.
 pub fn show(
     store: &Store,
     view: &View<'_>,
@@ -168,11 +158,11 @@ pub fn show(
     Ok(Shown { followed, ..shown })
 }
 
-/// As [`show`], of what `made` has committed, as it would have been recorded then, whatever else the files have got
-/// since. Memory is not planned on itself again.
+/// Plans what `made` committed, as it would have been recorded then, despite later changes. Memory
+/// is not planned on its own result.
 ///
 /// # Errors
-/// As [`show`]; `changed_since_shown` for memory that has changed since.
+/// `changed_since_shown` for memory that has changed since.
 pub(super) fn show_made(
     store: &Store,
     view: &View<'_>,
@@ -191,7 +181,7 @@ pub(super) fn show_made(
         if now.followed.is_some() || !now.plan.is_already_there() {
             return Ok(now);
         }
-        // What came on top of it since is neither the proposal's nor a hook's.
+        // Later changes are neither the proposal's nor a hook's.
         done = now.plan;
     }
     let head = made.parent.as_deref();
@@ -201,7 +191,6 @@ pub(super) fn show_made(
     Ok(Shown { made: Some(shown.plan), plan: done, ..shown })
 }
 
-/// As [`show`], for a plan that is made already, when HEAD and the tips were as `seen`.
 pub(super) fn of_plan(
     store: &Store,
     view: &View<'_>,
@@ -213,7 +202,7 @@ pub(super) fn of_plan(
     of_plan_on(store, view, proposal, part, plan, seen, None)
 }
 
-/// As [`of_plan`], held to the commit `base`, where it is not HEAD.
+/// `base` replaces HEAD.
 fn of_plan_on(
     store: &Store,
     view: &View<'_>,
@@ -256,9 +245,9 @@ fn of_plan_on(
         };
         let mut residue = Taken::None;
         let derived = matches!(outcome, ApprovedAs::Derived(_));
-        // What is there already is approved as the revision's own step, wherever it stands.
+        // A result that is already there is approved as the revision's own step, whatever the base.
         let is_told_apart = base != now && !derived && outcome != ApprovedAs::Already;
-        // What git stores of a file that goes through a filter says nothing about what lies there.
+        // Git's stored form of a filtered file does not tell what the file holds.
         if is_told_apart && store.repository().foreign([&file.path])? == [None] {
             residue = Taken::NotTaken;
             let (from, to) = (entry(&base), entry(&now));
@@ -273,7 +262,7 @@ fn of_plan_on(
     Ok(shown)
 }
 
-/// What `plan` makes of files, where no revision says what they were to become.
+/// For a plan without a revision.
 pub(super) fn manifest(store: &Store, plan: &Resolution) -> Result<Manifest> {
     let records = plan.files.iter().map(|file| {
         let (now, after) = (blob(store, file.now.as_ref())?, blob(store, file.after.as_ref())?);
@@ -292,13 +281,12 @@ fn same(blob: &Option<Blob>, entry: &Option<Entry>) -> bool {
     }
 }
 
-/// Mode and id of one side.
 pub(super) fn entry(blob: &Option<Blob>) -> Option<Entry> {
     blob.as_ref().map(|blob| Entry::new(&blob.id, &blob.mode))
 }
 
-/// One side of a record. Both hashes are those of the bytes at hand: an id that is taken from
-/// elsewhere may be that of other content, as the revision's is when a decision is taken back.
+/// Hashes the content itself: a recorded id may belong to other content, as the revision's does in
+/// an undo.
 fn blob(store: &Store, file: Option<&File>) -> Result<Option<Blob>> {
     let Some(file) = file else { return Ok(None) };
     let Entry { id, mode } = store.entry_of(file)?;
@@ -306,7 +294,6 @@ fn blob(store: &Store, file: Option<&File>) -> Result<Option<Blob>> {
     Ok(Some(Blob { mode: mode.into_owned(), id, sha256 }))
 }
 
-/// The tree of the target commit.
 struct Base<'s>(Option<gix::Tree<'s>>);
 
 impl<'s> Base<'s> {
@@ -316,7 +303,7 @@ impl<'s> Base<'s> {
         Self(commit.and_then(|commit| commit.tree().ok()))
     }
 
-    /// What the commit has at `path`; of content that is among `known`, nothing is read.
+    /// Reads no content that is among `known`.
     fn blob(
         &self,
         store: &Store,
@@ -349,35 +336,29 @@ impl<'s> Base<'s> {
     }
 }
 
-/// A pending proposal as it is to be looked at.
 #[derive(Debug)]
 pub struct Visible {
-    /// What is shown.
     pub changes: Vec<FileChange>,
-    /// It is what would be written to the present files, and not what was proposed.
+    /// True if `changes` are the plan, not the proposal's own changes.
     pub planned: bool,
-    /// The plan, where one can be made and nothing conflicts.
+    /// Plan without a conflict.
     pub shown: Option<Shown>,
-    /// Why it does not fit, where it does not.
     pub refusal: Option<Error>,
-    /// The plan, where something in it conflicts.
+    /// Plan with a conflict.
     pub conflict: Option<Resolution>,
 }
 
-/// What a person looks at: files now against files afterwards, wherever that differs from what was
-/// proposed. Of what is there already, and of what does not fit, the proposal's own change.
+/// Present against future files, where merges or moves make these differ from the proposal.
+/// Otherwise, and where it does not fit, the proposal's own changes.
 ///
 /// # Errors
-/// `object_missing`, and those of the store.
+/// `object_missing`.
 pub fn visible(store: &Store, view: &View<'_>, proposal: &Proposal) -> Result<Visible> {
     let worktree = store.repository().worktree().ok();
     visible_on(store, view, proposal, worktree.as_ref().map(|files| files as &dyn Snapshot))
 }
 
-/// As [`visible`], on the files of a snapshot; as it was proposed where there are none.
-///
-/// # Errors
-/// As [`visible`].
+/// Like `visible`; without `files`, the proposal's own changes.
 pub fn visible_on(
     store: &Store,
     view: &View<'_>,

@@ -1,4 +1,4 @@
-//! What applied proposals have written that is not committed yet.
+//! Uncommitted results of applied proposals.
 
 use chrono::{DateTime, Utc};
 
@@ -11,37 +11,32 @@ use crate::proposal::statement::Target;
 use crate::repository::Repository;
 use crate::store::{Filter, Store, View};
 
-/// How many of the proposals that wrote a file, the newest, are looked at.
+/// Proposals per file, newest first.
 const MOST: usize = 50;
 
-/// Where `decision` was to land; `None` if that is another branch than the one that is checked out, which another
-/// work tree may have, or another clone's work tree.
+/// Target of `decision`; `None` if another branch is checked out, or another clone decided. Another
+/// work tree may have that branch.
 pub fn target_here<'d>(store: &Store, decision: &'d Decision) -> Option<&'d Target> {
     target(store, decision).filter(|target| is_here(store.repository(), target))
 }
 
-/// Whether `target` is the branch that is checked out, or no branch is and it was none.
+/// True if `target` is the checked-out branch, or both are detached.
 pub fn is_here(repository: &Repository, target: &Target) -> bool {
     target.name == repository.head_ref()
 }
 
-/// Where `decision`, if it is of this clone, was to land, whatever is checked out now.
+/// Target of `decision`, on any branch; `None` for another clone's.
 pub fn target<'d>(store: &Store, decision: &'d Decision) -> Option<&'d Target> {
     Some(&decision.target).filter(|_| decision.is_of(&store.clone_ids()))
 }
 
-/// What `target` has at `path`; `None` where it has no such file, or cannot be read.
 fn base_at(repository: &Repository, target: &Target, path: &RepoPath) -> Option<Entry> {
     let commit = target.commit.as_ref()?;
     apply::entry_in(repository, commit, path).unwrap_or_default()
 }
 
-/// What the last proposal that was applied here wrote to `path`, which HEAD has as `head`; the inner
-/// `None` where it deleted the file. `None` where no proposal did, or where `path` has been committed
-/// since.
-///
-/// # Errors
-/// If the store cannot be read.
+/// Result that the last apply here left at `path`, which HEAD has as `head`. The inner `None` means
+/// deleted. `None` if there was none, or `path` was committed since.
 pub fn written_here(
     store: &Store,
     view: &View<'_>,

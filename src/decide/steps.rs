@@ -1,4 +1,4 @@
-//! What decisions have approved, as steps from one content of a file to another.
+//! Approved steps, each from one content of a file to another.
 
 use std::collections::BTreeMap;
 
@@ -13,28 +13,20 @@ use crate::proposal::steps::{Step, of_events, of_revision};
 use crate::proposal::{Actor, Entry, Proposal, ProposalId, codes, trailers};
 use crate::store::View;
 
-/// The steps that the record of a decision, or of an approval, approves.
 #[derive(Debug, Default)]
 pub struct Steps {
-    /// All of them.
     pub approved: Vec<Step>,
-    /// Those of them that were written, other than generated files.
+    /// Without generated files.
     written: Vec<Step>,
 }
 
-/// The steps of an `approval`, by which a person approved them without writing them.
-///
-/// # Errors
-/// As [`of`].
+/// Steps that a person approved without writing them.
 pub fn of_approval(view: &View<'_>, proposal: &Proposal, approval: &Approval) -> Result<Steps> {
     let manifest = manifest(view, proposal, &approval.event)?.unwrap_or_default();
     Steps::recorded(proposal, &approval.revision, &manifest)
 }
 
-/// The steps of `undo`, by which a person has reverted an apply. None where no person did.
-///
-/// # Errors
-/// As [`of`].
+/// Steps that revert an apply; empty unless a person undid it.
 pub fn of_undo(view: &View<'_>, proposal: &Proposal, undo: &Decision) -> Result<Vec<Step>> {
     if !undo.is_by_a_person() {
         return Ok(Vec::new());
@@ -44,11 +36,11 @@ pub fn of_undo(view: &View<'_>, proposal: &Proposal, undo: &Decision) -> Result<
     Ok(steps.filter(|step| step.before != step.after).collect())
 }
 
-/// The steps of `decision`, an apply of `proposal`, also where it was undone later: those of its manifest, or the
-/// revision's own where nothing was written.
+/// Steps of an apply, even if undone later: from its manifest, or the revision's own if nothing was
+/// written.
 ///
 /// # Errors
-/// `statement_invalid`: then nothing is approved. Those of the store.
+/// `statement_invalid`: nothing is approved then.
 pub fn of(view: &View<'_>, proposal: &Proposal, decision: &Decision) -> Result<Steps> {
     let revision = &decision.revision;
     match manifest(view, proposal, &decision.event)? {
@@ -57,23 +49,23 @@ pub fn of(view: &View<'_>, proposal: &Proposal, decision: &Decision) -> Result<S
     }
 }
 
-/// The manifest beside the decision whose event is `event`. The fold has held it to the statement.
+/// The fold has compared this manifest with the statement.
 fn manifest(view: &View<'_>, proposal: &Proposal, event: &str) -> Result<Option<Manifest>> {
     let thread = view.thread(&proposal.id)?;
     Ok(thread.history.papers(event).and_then(|papers| papers.manifest.clone()))
 }
 
 impl Steps {
-    /// The same without other changes of the files that were approved besides.
+    /// Excludes other changes that were approved, too.
     pub fn without_residue(mut self) -> Self {
         self.approved.retain(|step| self.written.contains(step));
         self
     }
 
-    /// The steps that `manifest` records. The contents are believed: they were shown.
+    /// Steps of `manifest`. Its contents are trusted: they were shown.
     ///
     /// # Errors
-    /// `statement_invalid` where it makes something else of a file than `revision` does.
+    /// `statement_invalid` if a result contradicts `revision`.
     fn recorded(proposal: &Proposal, revision: &str, manifest: &Manifest) -> Result<Self> {
         let mut steps = Self::default();
         for record in manifest.records() {
@@ -104,13 +96,12 @@ impl Steps {
     }
 }
 
-/// True for what aye generates itself.
+/// True for files that aye generates.
 fn is_generated(path: &RepoPath) -> bool {
     memory_path(index_page::PATH).is_ok_and(|page| page == *path)
 }
 
-/// The approvals in force that are of exactly what `manifest` records: the same files, from the same
-/// content to the same.
+/// Approvals in force of the same files with the same contents, before and after.
 pub fn approvers(view: &View<'_>, proposal: &Proposal, decided: &Manifest) -> Vec<Approval> {
     let sides = |manifest: &Manifest| -> Vec<_> {
         let side =
@@ -125,8 +116,7 @@ pub fn approvers(view: &View<'_>, proposal: &Proposal, decided: &Manifest) -> Ve
     proposal.approvals_in_force().filter(same).cloned().collect()
 }
 
-/// The people who approved what `proposal`, applied in this clone, has written: who applied it, and who approved
-/// exactly that before.
+/// People who applied `proposal` in this clone, or approved exactly its result before.
 pub fn reviewers(view: &View<'_>, proposal: &Proposal) -> Vec<Actor> {
     let Some(decision) = proposal.apply_here(&view.store().clone_ids()) else { return Vec::new() };
     let by_a_person = decision.is_by_a_person().then(|| decision.by.clone());
@@ -153,38 +143,32 @@ fn contradicts(proposal: &Proposal, step: &Step) -> Error {
     .hint("`aye log` shows its event; decide again")
 }
 
-/// What the applied proposals of people have made of files.
 pub(super) struct Explained<'v, 's> {
     view: &'v View<'s>,
     except: &'v ProposalId,
-    /// The steps of each proposal that the memo named, from its thread.
     known: BTreeMap<ProposalId, Vec<Step>>,
 }
 
 impl<'v, 's> Explained<'v, 's> {
-    /// By all proposals but `except`.
     pub(super) fn new(view: &'v View<'s>, except: &'v Proposal) -> Self {
         Self { view, except: &except.id, known: BTreeMap::new() }
     }
 
-    /// True where proposals that people applied lead `path` from one content to another. Of many,
-    /// the newest are looked at. The memo proposes the steps; one that its thread does not have counts for nothing.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// True if applies by people lead `path` from one content to the other. Only the newest are
+    /// searched. The memo suggests steps; a step counts only if the thread has it.
     pub(super) fn leads(
         &mut self,
         path: &RepoPath,
         from: &Option<Entry>,
         to: &Option<Entry>,
     ) -> Result<bool> {
-        // Most files hold what nobody has approved, however often they were changed before.
+        // Most files hold content that nobody has approved.
         if !self.view.has_step_to(path, to)? {
             return Ok(false);
         }
         let mut steps = self.view.approved_steps(path)?;
         steps.retain(|(id, _)| id != self.except);
-        // In which order they were applied does not matter for telling whose changes these are.
+        // The order of applies does not matter here.
         let mut reached = vec![from.clone()];
         while let Some(at) = steps.iter().position(|(_, step)| reached.contains(&step.before)) {
             let (id, step) = steps.swap_remove(at);

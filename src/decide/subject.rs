@@ -1,4 +1,4 @@
-//! What differs between code and memory: how a plan is made, forwards and back, and what follows.
+//! Differences between code and memory: planning, undo, and work after an apply.
 
 use std::time::Duration;
 
@@ -20,14 +20,13 @@ use crate::proposal::{Actor, Authority, Entry, Note, Proposal};
 use crate::repository::Repository;
 use crate::store::{Store, View};
 
-/// A plan, and the changes that it is of, where these follow files that have moved.
+/// A plan, and its changes if they follow moved files.
 pub(super) type Forward = (Resolution, Option<Followed>);
 
-/// Plans `proposal`, or `part` of it, on the files of `snapshot`. Writes nothing.
+/// Plans `proposal`, or `part` of it, on `snapshot`. Conflicts are in the plan.
 ///
 /// # Errors
-/// `bare_repository`, `object_missing`, what the work tree refuses; for memory the reason why it
-/// cannot be applied. Conflicts are in the plan.
+/// `bare_repository`, `object_missing`; for memory the reason why it cannot be applied.
 pub(super) fn forward(
     store: &Store,
     view: &View<'_>,
@@ -55,11 +54,7 @@ pub(super) fn forward(
     }
 }
 
-/// Plans `proposal` on the files of `snapshot` wherever these have moved, so that it can be proposed again there.
-/// Writes nothing.
-///
-/// # Errors
-/// Those of the store and the work tree; for memory the reason why it cannot be applied.
+/// Plans on moved files, wherever these are.
 pub fn plan_wherever(
     store: &Store,
     view: &View<'_>,
@@ -74,7 +69,6 @@ pub fn plan_wherever(
     Ok(plan)
 }
 
-/// What finds the changes where their files have moved: [`follow::follow`], or [`follow::wherever`].
 type Follow = fn(
     &Store,
     &View<'_>,
@@ -84,7 +78,6 @@ type Follow = fn(
     &dyn Snapshot,
 ) -> Result<Option<Followed>>;
 
-/// Plans `changes`, where their files have moved there, as far as `follow` goes.
 fn following(
     store: &Store,
     view: &View<'_>,
@@ -103,8 +96,7 @@ fn following(
     }
 }
 
-/// Plans `changes`, and refuses to delete, or to make, a file that is not there only because a sparse checkout
-/// leaves it out.
+/// Refuses to delete or create a file that is missing only because of a sparse checkout.
 fn on(
     repository: &Repository,
     changes: &[FileChange],
@@ -119,10 +111,10 @@ fn on(
     Ok(plan)
 }
 
-/// Plans taking `decision` on `proposal` back; of code, `written`. Writes nothing.
+/// Plans the undo of `decision`; for code of `written`.
 ///
 /// # Errors
-/// `object_missing`, `conflict` for memory, and what the work tree refuses.
+/// `object_missing`; `conflict` for memory.
 pub(super) fn back(
     store: &Store,
     proposal: &Proposal,
@@ -144,8 +136,6 @@ pub(super) fn back(
     }
 }
 
-/// `step` as a change.
-///
 /// # Errors
 /// `object_missing`.
 pub(super) fn change(store: &Store, step: &Step) -> Result<FileChange> {
@@ -159,18 +149,18 @@ pub(super) fn change(store: &Store, step: &Step) -> Result<FileChange> {
     })
 }
 
-/// Whether the file of `snapshot` has what `step` changes, whatever else has changed in it.
+/// True if the file has the step's result, whatever else changed.
 ///
 /// # Errors
-/// `object_missing`, and those of the snapshot.
+/// `object_missing`.
 pub fn contains(store: &Store, step: &Step, snapshot: &dyn Snapshot) -> Result<bool> {
     let sides = Sides { ours: "current", theirs: "applied" };
     let plan = plan(&[change(store, step)?], snapshot, sides)?;
     Ok(plan.is_already_there())
 }
 
-/// What follows once `proposal` was applied: memory is staged or committed where its manifest wants
-/// that. A commit names `reviewers`, and is recorded. Reports what of it did not go as asked.
+/// Stages or commits memory if its manifest wants that, and records the commit. Returns a warning
+/// on failure.
 pub(super) fn follow(
     store: &Store,
     authority: &Authority,
@@ -201,8 +191,7 @@ pub(super) fn follow(
     Some(format!("the files are written, but git refused: {}", error.message()))
 }
 
-/// The lock of agent-memory's own program, where `proposal` writes memory and that program may be
-/// at work here.
+/// Lock of the agent-memory program, which may run here at the same time.
 ///
 /// # Errors
 /// `lock_held`, `lock_unusable`.
@@ -219,10 +208,6 @@ pub(super) fn lock(
     }
 }
 
-/// How long to wait for another process that writes files.
-///
-/// # Errors
-/// `memory_not_initialized` and its kin.
 pub(super) fn patience(store: &Store, proposal: &Proposal) -> Result<Duration> {
     match proposal.subject {
         Subject::Code => Ok(files::PATIENCE),

@@ -1,4 +1,4 @@
-//! Taking an apply, or a direct patch, back.
+//! Undo of an apply, or of a direct patch.
 
 use std::collections::BTreeSet;
 
@@ -16,19 +16,17 @@ use crate::proposal::state::Decision;
 use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, Stamped, codes};
 use crate::store::{LogEntry, NewDecision, Store, View, Writer};
 
-/// What an undo came to.
 #[derive(Clone, Debug)]
 pub struct Undone {
-    /// What became of every file; empty if the apply had only marked.
+    /// Empty if the apply was a mark.
     pub files: Vec<Planned>,
-    /// The commit that still contains the change.
+    /// Commit that still has the change.
     pub commit: Option<String>,
-    /// Where else the change still is, in words.
     pub notes: Vec<String>,
 }
 
 impl Undone {
-    /// True unless the files were as before already. A generated page follows the files, whichever they are.
+    /// True if an undo changes a file. Generated pages do not count.
     pub fn puts_back(&self) -> bool {
         puts_back(&self.files)
     }
@@ -40,11 +38,9 @@ fn puts_back(files: &[Planned]) -> bool {
     !files.iter().all(is_back_already)
 }
 
-/// Plans taking the apply of `proposal` back. Writes nothing.
-///
 /// # Errors
-/// `not_applied`, `object_missing`, `changed_since_shown` where another clone says what stood
-/// before, and what the work tree refuses.
+/// `not_applied`, `object_missing`; `changed_since_shown` if only another clone vouches for the
+/// content before.
 pub fn preview(store: &Store, proposal: &Proposal) -> Result<Resolution> {
     let decision = applied(store, proposal)?;
     let taken = restorable(store, proposal, decision)?;
@@ -54,7 +50,7 @@ pub fn preview(store: &Store, proposal: &Proposal) -> Result<Resolution> {
     Ok(plan)
 }
 
-/// Refuses to call a file taken back that is gone only because it was moved since: what was applied is in it.
+/// A file that is missing because it moved is not undone: the change moved with it.
 fn refuse_moved(
     store: &Store,
     proposal: &Proposal,
@@ -87,13 +83,12 @@ fn refuse_moved(
     Ok(())
 }
 
-/// Puts back what was there before `proposal` was applied, all files or none, and records it: the
-/// proposal is pending again. Later changes in other lines of the files stay. `at` is when `seen` was read, before
-/// any question: what this clone has recorded of it since refuses the undo. `shown` is what a person has seen
-/// of [`preview`] and agreed to: nothing else is written.
+/// Restores the files, all or none, and records it; the proposal is pending again. Later changes to
+/// other lines stay. `at` was read with `seen`, before any question: newer events of this clone
+/// refuse the undo. `shown` is the plan that a person agreed to.
 ///
 /// # Errors
-/// As [`preview`]; `changed_since_shown`; `conflict` where the same lines have changed since; those of writing files.
+/// `changed_since_shown`; `conflict` if the same lines have changed since.
 pub fn undo(
     store: &Store,
     authority: &Authority,
@@ -107,7 +102,7 @@ pub fn undo(
     let decision = applied(store, seen)?;
     let taken = restorable(store, seen, decision)?;
     let commit = decision.commit.clone();
-    // The tips are those that were seen, HEAD is the one that is there.
+    // Tips as seen, HEAD as it is now.
     let at = Seen { target: Seen::now(&view, [])?.target, ..at.clone() };
     let draft = Draft::new(authority, &at, seen, Verdict::Undo);
     let draft = Draft { revision: &decision.revision, ..draft };
@@ -147,8 +142,7 @@ pub fn undo(
     Ok(Undone { files, commit, notes })
 }
 
-/// Why taking back what was applied of `proposal` comes to nothing in `files`, and where else it is; `None` where
-/// something is put back.
+/// Reason why an undo changes nothing, and where the change still is.
 pub fn elsewhere(store: &Store, proposal: &Proposal, files: &[Planned]) -> Option<String> {
     let decision = applied(store, proposal).ok()?;
     if decision.written.is_empty() || puts_back(files) {
@@ -176,7 +170,6 @@ pub fn elsewhere(store: &Store, proposal: &Proposal, files: &[Planned]) -> Optio
     Some(format!("{files} do not have the change; {where_else}"))
 }
 
-/// A plan's refusal, with what to do about it.
 pub fn conflict(store: &Store, refusal: Error, proposal: &Proposal) -> Error {
     let refusal = refusal.with("proposal_id", proposal.id.as_str());
     match upper(store, proposal) {
@@ -188,13 +181,12 @@ pub fn conflict(store: &Store, refusal: Error, proposal: &Proposal) -> Error {
     }
 }
 
-/// The last applied of those that stand on `proposal`, applied itself: that were made on it, or start from what it
-/// wrote.
+/// Last applied proposal that was made on `proposal`, or starts from what it wrote.
 fn upper(store: &Store, proposal: &Proposal) -> Result<Option<ProposalId>> {
     let (view, lower) = (store.view()?, applied(store, proposal)?);
     for page in view.log_pages(None, None) {
         for LogEntry { id, stamped } in page? {
-            // Both may have been decided by one command, at one time.
+            // One command may decide both at the same time.
             if stamped.event.time < lower.at {
                 return Ok(None);
             }
@@ -219,7 +211,7 @@ fn upper(store: &Store, proposal: &Proposal) -> Result<Option<ProposalId>> {
     Ok(None)
 }
 
-/// The apply that is taken back: this clone's, where several stand.
+/// The apply to undo: this clone's, if there are several.
 fn applied<'p>(store: &Store, proposal: &'p Proposal) -> Result<&'p Decision> {
     proposal.apply_here(&store.clone_ids()).ok_or_else(|| {
         let message = format!("{} is not applied, so there is nothing to undo", proposal.id);
@@ -228,11 +220,11 @@ fn applied<'p>(store: &Store, proposal: &'p Proposal) -> Result<&'p Decision> {
     })
 }
 
-/// What is taken back of `decision`. Content of which only another clone says that it stood there before is not put
-/// back: that comes from the revision, whose step is merged into the file as it is, or from a decision of this clone.
+/// Files to restore. Content for which only another clone vouches is not restored. It comes from
+/// the revision, whose step is merged into the file, or from a decision of this clone.
 fn restorable(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Vec<Written>> {
     let restorable = proposal.restorable(decision, &store.clone_ids());
-    // Memory is put back whole, not merged.
+    // Memory files are restored whole, not merged.
     let is_merged = proposal.subject == Subject::Code;
     let known = |written: &&Written| {
         let is_it = |known: &Written| known == *written || is_merged && known.path == written.path;
@@ -250,7 +242,6 @@ fn restorable(store: &Store, proposal: &Proposal, decision: &Decision) -> Result
     .hint("nothing was written; revert it by hand, or undo it in the clone that applied it"))
 }
 
-/// Records `draft`, the undo of `decision`, where that still stands.
 fn record(writer: &mut Writer<'_>, draft: Draft<'_>, decision: &Decision) -> Result<()> {
     let id = &draft.proposal.id;
     let current = pinned(writer, draft.proposal, draft.seen)?;
@@ -261,16 +252,12 @@ fn record(writer: &mut Writer<'_>, draft: Draft<'_>, decision: &Decision) -> Res
     writer.renew(id)
 }
 
-/// Plans taking a direct patch back. Writes nothing.
-///
-/// # Errors
-/// `object_missing`, and what the work tree refuses.
 pub fn preview_patch(store: &Store, patch: &Patch) -> Result<Resolution> {
     patch_back(store, patch, &store.repository().worktree()?)
 }
 
-/// Puts back what stood before, where the files still hold exactly what the patch wrote: its
-/// result is in no object database, so there is nothing to merge with.
+/// Restores only files that hold exactly the patch's result: no object database has that, so there
+/// is nothing to merge with.
 fn patch_back(store: &Store, patch: &Patch, snapshot: &dyn Snapshot) -> Result<Resolution> {
     let mut files = Vec::with_capacity(patch.written.len());
     for written in &patch.written {
@@ -295,11 +282,9 @@ fn patch_back(store: &Store, patch: &Patch, snapshot: &dyn Snapshot) -> Result<R
     Ok(Resolution { files })
 }
 
-/// Takes the direct patch that `stamped` records back, and records that.
-///
 /// # Errors
-/// `conflict` where the files have changed since; `not_applied` where none of them has it and another work tree
-/// may; those of writing files.
+/// `conflict` if the files have changed since; `not_applied` if none of them has the patch and
+/// another work tree may.
 pub fn undo_patch(
     store: &Store,
     authority: &Authority,
@@ -335,19 +320,16 @@ pub fn undo_patch(
             writer.decide(authority, &ProposalId::long(&stamped.id), undo).map(drop)
         })
     })?;
-    // It stands in the files again.
+    // The files hold that content again.
     store.forget_before(&id)?;
     Ok(plan.files)
 }
 
-/// Decisions that follow each other within so many seconds were written in one go, as those of a review.
+/// Seconds between decisions of one answer.
 const AT_ONCE: i64 = 5;
 
-/// The proposals whose decisions, or requests for changes, are the last ones that this clone has made in
-/// one go and that stand, however many: the newest first.
-///
-/// # Errors
-/// Those of the store.
+/// Proposals of this clone's newest answer: standing decisions and requests for changes, newest
+/// first.
 pub fn last(store: &Store, view: &View<'_>) -> Result<Vec<Proposal>> {
     let own = store.clone_ids();
     let (mut found, mut known) = (Vec::new(), BTreeSet::new());
@@ -365,7 +347,7 @@ pub fn last(store: &Store, view: &View<'_>) -> Result<Vec<Proposal>> {
             if before.is_some_and(|last| (last - event.time).num_seconds() > AT_ONCE) {
                 return Ok(found);
             }
-            // A direct patch has no decisions but its undo.
+            // A direct patch is decided only by its undo.
             let Ok(proposal) = view.proposal(&id) else { continue };
             let stands = match (is_request, &proposal.changes_requested) {
                 (false, _) => proposal.decisions().any(|made| made.event == stamped.id),

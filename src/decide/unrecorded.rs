@@ -1,5 +1,4 @@
-//! A commit that was made for a proposal and whose decision is not on record: what made it was killed, or could
-//! not write.
+//! Commits of a proposal without a recorded decision: aye was killed, or could not write.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +10,28 @@ use crate::proposal::event::Verdict;
 use crate::proposal::{Data, Proposal, ProposalId};
 use crate::store::{Store, View};
 
-/// A commit of HEAD that names a pending proposal of which nothing was ever applied by a decision.
+/// Commit in HEAD that names a pending, never applied proposal.
 #[derive(Debug)]
 pub struct Unrecorded {
-    /// Its id, hex.
     pub commit: String,
-    /// What the proposal would have done to the files before it.
+    /// Plan of the proposal on the parent.
     pub changes: Vec<FileChange>,
-    /// What it has of these files.
+    /// The commit's content of these files.
     pub files: BTreeMap<RepoPath, Option<File>>,
-    /// How it came to be, where all of the proposal is in it.
+    /// Set if all of the proposal is in it.
     pub made: Option<Made>,
 }
 
-/// How a commit was made of a proposal: what its decision would have recorded.
+/// Commit to record: what its decision would have said.
 #[derive(Clone, Debug)]
 pub struct Made {
-    /// Its id, hex.
     pub commit: String,
-    /// The commit before it, hex.
     pub parent: Option<String>,
-    /// What the proposal comes to on the files of that one.
+    /// On the parent's files.
     pub plan: Resolution,
 }
 
 impl Made {
-    /// Whether `files` are as the commit has them.
-    ///
-    /// # Errors
-    /// Those of the snapshot.
     pub(super) fn is_in(&self, files: &dyn Snapshot) -> Result<bool> {
         for file in &self.plan.files {
             if files.file(&file.path)? != file.after {
@@ -49,7 +41,6 @@ impl Made {
         Ok(true)
     }
 
-    /// The same where it is done: nothing is left to write.
     pub(super) fn done(&self) -> Resolution {
         let done = |file: &Planned| Planned {
             now: file.after.clone(),
@@ -60,11 +51,8 @@ impl Made {
     }
 }
 
-/// The commits of `proposals` whose decisions are missing, by the ids of these. Whoever can write the git directory
-/// can make such a commit, so it decides nothing; but what is asked about has to be what was committed.
-///
-/// # Errors
-/// Those of the store.
+/// Finds commits whose decisions are missing. Anyone who can write the git directory can make one,
+/// so it decides nothing; a question about it must show what was committed.
 pub fn unrecorded(
     store: &Store,
     view: &View<'_>,
@@ -86,11 +74,11 @@ pub fn unrecorded(
     Ok(found)
 }
 
-/// Refuses a proposal that is committed and not on record: by another command than the one that commits,
-/// its request to memory would be carried out once more.
+/// Refuses a committed proposal without a record: another command would carry out its memory
+/// request again.
 ///
 /// # Errors
-/// `changed_since_shown`; those of the store.
+/// `changed_since_shown`.
 pub fn require_recorded(store: &Store, view: &View<'_>, proposal: &Proposal) -> Result<()> {
     let found = unrecorded(store, view, std::slice::from_ref(proposal))?;
     let Some(found) = found.get(&proposal.id) else { return Ok(()) };
@@ -109,7 +97,7 @@ fn one(
     id: gix::ObjectId,
 ) -> Result<Option<Unrecorded>> {
     let repository = store.repository();
-    // One that was applied before and taken back may be in any number of commits.
+    // A proposal once applied and undone may be in any number of commits.
     let log = view.log(Some(&proposal.id), None)?;
     let is_apply =
         |data: &Data| matches!(data, Data::Decision(said) if said.verdict == Verdict::Apply);
@@ -138,7 +126,7 @@ fn one(
     }
     let changes = visible.changes;
     let commit = id.to_string();
-    // Where files have moved, the changes that are recorded are others.
+    // For moved files, other changes are recorded.
     let plan = visible.shown.filter(|shown| shown.followed.is_none()).map(|shown| shown.plan);
     let made = plan.map(|plan| Made {
         commit: commit.clone(),

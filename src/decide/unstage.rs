@@ -1,17 +1,17 @@
-//! What of an undone change was staged, out of the index again.
+//! Removal of undone changes from the index.
 
 use crate::apply as files;
 use crate::proposal::event::Written;
 use crate::repository::Repository;
 
-/// Lets the index follow the files that an undo has `written`, where it had exactly what they held before; returns what
-/// to do about others that are staged.
+/// Updates the index where it had exactly the content before the undo; returns a hint on other
+/// staged changes.
 pub(super) fn unstage(repository: &Repository, written: &[Written]) -> Option<String> {
     let (mut following, mut is_other) = (Vec::new(), false);
     for file in written.iter().filter(|file| file.before != file.after) {
         let staged = files::staged_entry(repository, &file.path);
         let id = staged.as_ref().map(|entry| entry.id.clone());
-        // What is committed is not staged.
+        // Committed content is not staged.
         if id == repository.id_in_head(&file.path) || staged == file.after {
             continue;
         }

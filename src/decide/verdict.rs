@@ -1,4 +1,5 @@
-//! Verdicts that write no file: no, withdrawn, a request for changes, all of that taken back, a tool's mark.
+//! Verdicts that write no file: rejection, withdrawal, request for changes, undo of these, and
+//! marks.
 
 use chrono::{DateTime, Utc};
 
@@ -12,18 +13,14 @@ use crate::proposal::{ActorKind, Authority, Caller, Proposal, State, codes};
 use crate::scan::gate;
 use crate::store::Store;
 
-/// What is said of a proposal without writing a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// A person says nay.
     Reject,
-    /// Its proposer takes it back.
     Withdraw,
-    /// A person wants something else of it.
     RequestChanges,
-    /// A rejection, or a request for changes, is taken back.
+    /// Undoes a rejection or a request for changes.
     TakeBack,
-    /// A tool records what became of it, which decides nothing.
+    /// A tool's report, which decides nothing.
     Mark(Marked),
 }
 
@@ -39,24 +36,20 @@ impl Word {
     }
 }
 
-/// What comes with a verdict.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Besides<'a> {
-    /// Why.
     pub reason: Option<&'a str>,
-    /// Comments of the same answer, recorded before it.
+    /// Recorded before the verdict.
     pub comments: &'a [Comment],
-    /// HEAD and the tips of the threads when the proposals were shown.
     pub seen: Option<&'a Seen>,
-    /// What was decided in one answer ([`super::group`]).
     pub group: Option<&'a str>,
 }
 
-/// Says `word` about each of `proposals`: of all or of none.
+/// Records `word` for all of `proposals` or for none.
 ///
 /// # Errors
-/// `not_pending`, `not_rejected`, `revised_meanwhile`, `changed_since_shown`, `secret_found` for an agent's reason;
-/// those of the store.
+/// `not_pending`, `not_rejected`, `revised_meanwhile`, `changed_since_shown`, `secret_found` for an
+/// agent's reason.
 pub fn say(
     store: &Store,
     authority: &Authority,
@@ -95,7 +88,7 @@ pub fn say(
     })
 }
 
-/// True where `caller` rejects what is its own, which withdraws it. A person's no is always a rejection.
+/// True if all are the caller's own: rejecting them withdraws. A person always rejects.
 pub fn withdraws(store: &Store, caller: &Caller, proposals: &[Proposal]) -> bool {
     let clones = store.clone_ids();
     let is_own = |proposal: &Proposal| {
@@ -104,8 +97,6 @@ pub fn withdraws(store: &Store, caller: &Caller, proposals: &[Proposal]) -> bool
     caller.class() != Class::Human && proposals.iter().all(is_own)
 }
 
-/// Refuses what has neither a rejection nor a request for changes that could be taken back.
-///
 /// # Errors
 /// `not_rejected`.
 pub fn require_rejected(proposal: &Proposal) -> Result<()> {
