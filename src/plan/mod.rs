@@ -1,7 +1,7 @@
-//! The task plan: the list of steps an agent works through. There is one per branch.
+//! The task plan of a branch: the steps an agent works through. Pure.
 //!
-//! Pure. A [`TaskPlan`] is always valid: steps trimmed, not empty, within the limits, at most one of
-//! them in progress. The whole list replaces the one before.
+//! A [`TaskPlan`] is always valid: steps trimmed, not empty, within the limits, at most one in
+//! progress.
 
 pub mod record;
 pub mod request;
@@ -15,18 +15,16 @@ pub use request::Request;
 
 use crate::error::{Error, Result};
 
-/// Error codes of the plan.
 pub mod codes {
     crate::codes! {
         PLAN_INVALID = "plan_invalid", Invalid, "the plan breaks a rule; the step's index is given";
     }
 }
 
-/// Most steps of a plan.
 pub const MAX_STEPS: usize = 200;
-/// Most characters of a step, after trimming.
+/// After trimming.
 pub const MAX_STEP_CHARS: usize = 2_000;
-/// Most characters of an explanation, after trimming.
+/// After trimming.
 pub const MAX_EXPLANATION_CHARS: usize = 10_000;
 
 /// How far a step is.
@@ -42,7 +40,6 @@ pub enum StepStatus {
 }
 
 impl StepStatus {
-    /// The contract's word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -51,7 +48,6 @@ impl StepStatus {
         }
     }
 
-    /// Reads the contract's word.
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Pending, Self::InProgress, Self::Completed]
             .into_iter()
@@ -63,7 +59,7 @@ impl StepStatus {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// What is to be done: trimmed, not empty, at most 2,000 characters.
+    /// The task: trimmed, not empty, at most 2,000 characters.
     pub step: String,
     /// How far it is.
     pub status: StepStatus,
@@ -81,7 +77,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// All steps.
     pub fn total(self) -> usize {
         self.completed + self.in_progress + self.pending
     }
@@ -93,10 +88,8 @@ impl Progress {
 pub struct TaskPlan(Vec<Step>);
 
 impl TaskPlan {
-    /// Trims and checks `steps`.
-    ///
     /// # Errors
-    /// `plan_invalid` with the index (from 0) of the first step that breaks a rule.
+    /// `plan_invalid`, with the index (from 0) of the bad step.
     pub fn new(mut steps: Vec<Step>) -> Result<Self> {
         if steps.len() > MAX_STEPS {
             return Err(invalid(
@@ -140,17 +133,14 @@ impl TaskPlan {
         Ok(Self(steps))
     }
 
-    /// The steps, in order.
     pub fn steps(&self) -> &[Step] {
         &self.0
     }
 
-    /// True without steps.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many steps are in which state.
     pub fn progress(&self) -> Progress {
         let count = |status| self.0.iter().filter(|step| step.status == status).count();
         Progress {
@@ -161,7 +151,7 @@ impl TaskPlan {
     }
 }
 
-/// Trims blanks, line ends and characters that nobody sees from both ends, in place.
+/// Trims whitespace and invisible characters from both ends.
 fn trim(text: &mut String) {
     let trimmed = text.trim_matches(|c: char| c.is_whitespace() || crate::text::is_unsafe(c));
     if trimmed.len() != text.len() {
@@ -169,12 +159,12 @@ fn trim(text: &mut String) {
     }
 }
 
-/// What a proposal's `related_task_id` says to belong to step `number` (from 1) of the plan.
+/// The `related_task_id` of step `number` (from 1).
 pub fn task_id(number: usize) -> String {
     format!("plan:{number}")
 }
 
-/// The step (from 1) that a `related_task_id` names, if it names one.
+/// The step (from 1) that a `related_task_id` names.
 pub fn step_of(task_id: &str) -> Option<usize> {
     let number = task_id.strip_prefix("plan:")?;
     let digits = number.bytes().all(|b| b.is_ascii_digit());

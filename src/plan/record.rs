@@ -1,4 +1,4 @@
-//! A version of a plan as an event carries it.
+//! The plan as event data.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,11 @@ use super::{Step, TaskPlan};
 use crate::error::{Error, Result};
 use crate::proposal::{Data, Stamped};
 
-/// The data of a plan event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// Short name of the branch; `HEAD` when detached.
+    /// Short name; `HEAD` when detached.
     pub branch: String,
-    /// The whole list.
     pub plan: TaskPlan,
-    /// Why.
     pub explanation: Option<String>,
 }
 
@@ -28,10 +25,6 @@ struct Wire {
 }
 
 impl Record {
-    /// As event data.
-    ///
-    /// # Errors
-    /// `internal_error` if it cannot be written as JSON.
     pub fn to_value(&self) -> Result<Value> {
         serde_json::to_value(Wire {
             branch: self.branch.clone(),
@@ -41,8 +34,8 @@ impl Record {
         .map_err(|error| Error::bug(error.to_string()))
     }
 
-    /// From event data. `None` if it is not of this shape or breaks the plan's rules: another
-    /// clone's event is never trusted, and one that cannot be read is as if it were not there.
+    /// `None` if malformed or invalid: events of other clones are not trusted, and a bad one is
+    /// ignored.
     pub fn from_value(value: &Value) -> Option<Self> {
         let wire = Wire::deserialize(value).ok()?;
         Some(Self {
@@ -53,21 +46,18 @@ impl Record {
     }
 }
 
-/// A plan as one event made it.
+/// The plan that one event set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Version {
-    /// Name of the person or agent.
+    /// Name of the actor.
     pub by: String,
-    /// When.
     pub at: DateTime<Utc>,
-    /// The list.
     pub plan: TaskPlan,
-    /// Why.
     pub explanation: Option<String>,
 }
 
 impl Version {
-    /// The version that an event brought; `None` if it is no plan event, or not a valid one.
+    /// `None` unless the event is a valid plan event.
     pub fn new(stamped: &Stamped) -> Option<Self> {
         let Data::Plan(value) = &stamped.event.data else { return None };
         let Record { plan, explanation, .. } = Record::from_value(value)?;

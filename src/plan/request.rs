@@ -1,26 +1,24 @@
-//! A whole list that replaces the plan. What breaks a rule is refused with the index of the step; what is
-//! not in the contract is named, and otherwise passed over.
+//! Reads a new plan from JSON. Unknown fields are reported and ignored.
 
 use serde_json::Value;
 
 use super::{MAX_EXPLANATION_CHARS, Step, StepStatus, TaskPlan, codes, invalid, trim};
 use crate::error::{Error, Result};
 
-/// A whole list that replaces the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The new list; empty clears the plan.
+    /// Empty clears the plan.
     pub plan: TaskPlan,
-    /// Why, in the caller's words; never empty.
+    /// Never empty.
     pub explanation: Option<String>,
 }
 
 impl Request {
-    /// Reads `steps`, each `{"step", "status"}`. The names of fields that nobody asked for, such as
-    /// `plan[0].id`, are added to `ignored`, also where that fails.
+    /// Reads `steps`, each `{"step", "status"}`. Unknown fields, such as `plan[0].id`, are added to
+    /// `ignored`, even on failure.
     ///
     /// # Errors
-    /// `plan_invalid`, naming the field or the index of the step.
+    /// `plan_invalid`, with the field or the index of the step.
     pub fn new(steps: &[Value], why: Option<String>, ignored: &mut Vec<String>) -> Result<Self> {
         let read = |(index, item)| step(index, item, ignored);
         let steps = steps.iter().enumerate().map(read).collect::<Result<_>>();
@@ -28,10 +26,10 @@ impl Request {
     }
 }
 
-/// Trims an explanation; an empty one is none.
+/// Trims; an empty text becomes `None`.
 ///
 /// # Errors
-/// `plan_invalid` if it is too long.
+/// `plan_invalid` if too long.
 pub fn explanation(text: Option<String>) -> Result<Option<String>> {
     let Some(mut text) = text else { return Ok(None) };
     trim(&mut text);

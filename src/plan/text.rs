@@ -1,12 +1,12 @@
-//! A plan for people: a check-list for the terminal.
+//! A plan as a checklist for the terminal.
 
 use std::fmt::Write as _;
 
 use super::{Progress, StepStatus, TaskPlan};
 use crate::text::escape;
 
-/// The check-list: number, box, step; further lines of a step, and those that `below` gives for
-/// its number (safe ones), are indented below it. Untrusted text is made safe for a terminal.
+/// Number, box and text of each step. Its further lines, and those of `below`, are indented. The
+/// plan's text is escaped; lines of `below` must be safe already.
 pub fn checklist(plan: &TaskPlan, color: bool, below: impl Fn(usize) -> Vec<String>) -> String {
     let digits = plan.steps().len().to_string().len();
     let mut out = String::new();
