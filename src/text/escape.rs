@@ -1,54 +1,52 @@
-//! Makes text from a proposal safe for a terminal: nothing in it can move the cursor, change
-//! colours, hide or reorder what a reviewer sees.
+//! Escapes untrusted text for a terminal: it cannot move the cursor, change colours, hide or
+//! reorder text.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::{is_unsafe, is_variation, varies_nothing};
 
-/// `text` as one line: every unsafe character, line breaks and tabs included, becomes visible
-/// (`\n`, `\t`, `\u{202e}`).
+/// One line: every unsafe character, line breaks and tabs too, becomes visible (`\n`, `\u{202e}`).
 pub fn line(text: &str) -> Cow<'_, str> {
     replace(text, |_| false)
 }
 
-/// `text` as several lines: as [`line()`], but line feeds and tabs stay.
+/// Keeps line feeds and tabs.
 pub fn block(text: &str) -> Cow<'_, str> {
     replace(text, |c| c == '\n' || c == '\t')
 }
 
-/// A name (of a person, an agent, a file) as one line: as [`line()`], and blanks at the end (`a.txt\x20`) are written
-/// out too.
+/// As [`line()`], and trailing spaces become `\x20`.
 pub fn name(text: &str) -> String {
     told_apart(line(text).into_owned())
 }
 
-/// A name as bytes, as [`name()`]; invalid UTF-8 becomes `\xNN`.
+/// Invalid UTF-8 becomes `\xNN`.
 pub fn bytes_name(name: &[u8]) -> String {
     told_apart(bytes_line(name))
 }
 
-/// Writes out what makes a name look like another one.
+/// Escapes trailing spaces, which make a name look like another.
 fn told_apart(mut name: String) -> String {
     let end = name.trim_end_matches(' ').len();
     let blanks = name.split_off(end);
     name + &blanks.replace(' ', "\\x20")
 }
 
-/// Bytes as one line; invalid UTF-8 becomes `\xNN`.
+/// Invalid UTF-8 becomes `\xNN`.
 pub fn bytes_line(bytes: &[u8]) -> String {
     bytes_with(bytes, |_| false)
 }
 
-/// Bytes as several lines; invalid UTF-8 becomes `\xNN`.
+/// Invalid UTF-8 becomes `\xNN`.
 pub fn bytes_block(bytes: &[u8]) -> String {
     bytes_with(bytes, |c| c == '\n' || c == '\t')
 }
 
-/// A JSON document with every unsafe character inside its strings as `\uXXXX`: the same
-/// document, safe to print. JSON itself only demands that for C0 controls.
+/// The same JSON document, with unsafe characters as `\uXXXX`. JSON itself demands this for C0
+/// controls only.
 pub fn json(document: &str) -> Cow<'_, str> {
-    // Line feeds stand between tokens, never inside a string.
+    // Line feeds occur only between tokens, never in a string.
     let unsafe_here = |c: char| c != '\n' && is_unsafe(c);
     if !document.contains(unsafe_here) {
         return Cow::Borrowed(document);

@@ -1,14 +1,14 @@
-//! Text that nobody here wrote: the one table of characters that mislead (what acts on a terminal, hides
-//! or reorders), and ways to write such text so that it does neither, for people and in YAML.
+//! Untrusted text: the one table of characters that mislead, and safe output for terminals, YAML
+//! and shells.
 
 pub mod escape;
 pub mod shell;
 pub mod yaml;
 
-/// True for characters that act on a terminal or mislead a reader: C0 and C1 controls, DEL,
-/// bidi controls, zero-width and other invisible format characters, line separators.
+/// True for characters that act on a terminal or mislead a reader: controls, bidi controls,
+/// invisible characters, line separators.
 ///
-/// Line feed and tab are among them; who accepts those says so.
+/// Line feed and tab are among them; callers that accept these test first.
 pub fn is_unsafe(c: char) -> bool {
     matches!(c,
         '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
@@ -18,18 +18,16 @@ pub fn is_unsafe(c: char) -> bool {
         | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// True for the controls that reorder text on screen (Unicode Bidirectional Algorithm, UAX #9).
+/// True for controls that reorder text (UAX #9).
 pub fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// True for C0 controls, DEL and C1 controls.
 pub fn is_control(c: char) -> bool {
     matches!(c, '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}')
 }
 
-/// `text` as one line for git, JSON or a document: a control character, line feeds among them, becomes a space. What a
-/// terminal would have to be spared besides is for [`escape`] to write out, where it is shown.
+/// One line for git, JSON or a document, without controls. A terminal needs [`escape`] as well.
 pub fn one_line(text: &str) -> String {
     text.replace(is_control, " ")
 }
@@ -39,25 +37,24 @@ pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// As [`one_line()`], as several lines: line feeds and tabs stay.
+/// Keeps line feeds and tabs.
 pub fn lines(text: &str) -> String {
     text.replace(|c| is_control(c) && c != '\n' && c != '\t', " ")
 }
 
-/// True for a variation selector, which chooses a form of the character before it.
 pub fn is_variation(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// True where `c` is a variation selector of an ASCII letter or digit, which has no other form but in keycaps: unseen,
-/// each can carry a part of a hidden text.
+/// True for a variation selector after an ASCII letter or digit. These vary in keycaps alone, so
+/// invisible selectors can hide text.
 pub fn varies_nothing(before: Option<char>, c: char) -> bool {
     let is_plain = |b: char| b.is_ascii_alphanumeric() && !(b.is_ascii_digit() && c == '\u{fe0f}');
     is_variation(c) && before.is_some_and(is_plain)
 }
 
-/// True where a zero-width joiner or non-joiner is ordinary writing: in an emoji sequence, or
-/// between letters of Arabic, Syriac, the Indic scripts, Mongolian.
+/// True where a zero-width joiner is ordinary: in emoji, and between letters of Arabic, Syriac,
+/// Indic scripts, Mongolian.
 pub fn joins(before: Option<char>, next: Option<char>) -> bool {
     let emoji = |c: char| matches!(c, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{20e3}');
     let joining = |c: char| {

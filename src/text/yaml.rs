@@ -1,14 +1,12 @@
-//! YAML that is safe on a terminal, and that says the same to readers of YAML 1.1.
+//! YAML that is safe on a terminal, and means the same in YAML 1.1.
 //!
-//! The emitter escapes what YAML calls not printable and lets all else through, bidi controls and
-//! zero-width characters among it. Only a scalar in double quotes can hold an escape, and the
-//! emitter alone decides about quotes: so a string with such a character is given to it with a
-//! control character and a mark in its place, which forces the quotes, and the mark is replaced
-//! in what it wrote. The document stays the same one for every reader of YAML.
+//! The emitter leaves bidi controls and zero-width characters unescaped. Only a double-quoted
+//! scalar can hold an escape, and the emitter alone chooses quotes. So a control character, which
+//! forces quotes, and a mark replace each such character; the mark then becomes the escape.
 //!
-//! The emitter quotes what YAML 1.2 would take for something else than a string. Most programs still read
-//! 1.1 (PyYAML, Psych), to which `yes` is a boolean, `12:30` the number 750 and `2026-01-01` a date:
-//! <https://yaml.org/type/>. Such a string is quoted by the same mark, with nothing to put in its place.
+//! The emitter quotes strings that YAML 1.2 would retype. Many readers (PyYAML, Psych) use 1.1:
+//! `yes` is a boolean, `12:30` is 750, `2026-01-01` a date (<https://yaml.org/type/>). The same
+//! mark, without an escape, quotes such strings.
 
 use serde::Serialize;
 use serde_yaml::Value;
@@ -16,11 +14,10 @@ use serde_yaml::Value;
 use super::is_unsafe;
 use crate::error::{Error, Result};
 
-/// Most collections in brackets inside each other that are read.
+/// Most nested flow collections.
 const MAX_NESTING: usize = 64;
 
-/// True for a text with more brackets inside each other than a document has that somebody wrote.
-/// Asked before it is parsed: the parser looks at every open bracket for each token.
+/// Checked before parsing: for each token the parser looks at all open brackets.
 pub fn is_too_deep(text: &[u8]) -> bool {
     let mut depth = 0_usize;
     text.iter().any(|byte| {
@@ -33,11 +30,7 @@ pub fn is_too_deep(text: &[u8]) -> bool {
     })
 }
 
-/// `value` as one YAML document with a final newline, every character that acts on a terminal or
-/// misleads written as an escape. It has the fields, and their order, of the same value in JSON.
-///
-/// # Errors
-/// `internal_error` if the value cannot be serialised.
+/// One YAML document, with escapes for unsafe characters and the field order of JSON.
 pub fn document<T: Serialize>(value: &T) -> Result<String> {
     written(&serde_json::to_value(value).map_err(|error| Error::bug(error.to_string()))?)
 }
@@ -48,7 +41,6 @@ fn written(value: &serde_json::Value) -> Result<String> {
     if !text.contains(misleads) && !holds_retyped(value) {
         return Ok(text);
     }
-    // A mark that the document does not have by itself.
     let mut number = 0_u32;
     let mark = loop {
         let mark = format!("aye{number}:");
@@ -64,7 +56,7 @@ fn written(value: &serde_json::Value) -> Result<String> {
     let mut parts = text.split(written.as_str());
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        // Eight hexadecimal digits stand behind each mark.
+        // Eight hexadecimal digits follow each mark.
         let (code, rest) = part.split_at_checked(8).unwrap_or((part, ""));
         if code != NOTHING {
             out += match code.strip_prefix("0000") {
@@ -78,16 +70,16 @@ fn written(value: &serde_json::Value) -> Result<String> {
     Ok(out)
 }
 
-/// Line feeds and tabs are how a block of text looks.
+/// Line feeds and tabs are ordinary in a block.
 fn misleads(c: char) -> bool {
     c != '\n' && c != '\t' && is_unsafe(c)
 }
 
-/// Stands behind a mark that only asks for quotes, in the place of a character.
+/// Follows a mark that only forces quotes.
 const NOTHING: &str = "ffffffff";
 
-/// Whether YAML 1.1 takes the plain `text`, which is a string to YAML 1.2, for something else. Times with
-/// a date are left as they are: nobody writes them but for a time.
+/// True for a plain string of YAML 1.2 that is none in 1.1. Timestamps stay plain: people mean them
+/// as times.
 fn is_retyped(text: &str) -> bool {
     const WORDS: [&str; 8] = ["y", "n", "yes", "no", "on", "off", "=", "<<"];
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
