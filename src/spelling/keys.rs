@@ -1,4 +1,4 @@
-//! Reading settings into their type, and the nearest key to one that the type does not have. Pure.
+//! Decodes settings, and suggests the nearest key for an unknown one. Pure.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserializer;
@@ -9,28 +9,25 @@ use serde_path_to_error::Track;
 
 use super::{meant, nearest, one_of};
 
-/// Why a text is not the settings that it should be.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Misread<E> {
-    /// It has a key that nothing reads.
     Unknown(UnknownKey),
-    /// The known key at this place has another value than it may have. The place is empty for the whole.
+    /// Path of a known key with a wrong value (empty: the whole text), and the error.
     Value(String, E),
 }
 
-/// A key that nothing reads.
 #[derive(Debug, PartialEq, Eq)]
 pub struct UnknownKey {
-    /// Where it is: keys with full stops between, positions in brackets.
+    /// Keys with full stops between, positions in brackets.
     pub at: String,
-    /// The nearest known key in its place, or all that there are.
+    /// The nearest known key, or all known keys.
     pub hint: String,
 }
 
-/// Decodes settings, and holds every key of them against those of `T`.
+/// Decodes settings and checks every key against those of `T`.
 ///
 /// # Errors
-/// The first unknown key; where there is none, what the value of a known key should be.
+/// The first unknown key, or else the first wrong value.
 pub fn decode<'de, T, D>(settings: D) -> Result<T, Misread<D::Error>>
 where
     T: DeserializeOwned + JsonSchema,
@@ -51,14 +48,14 @@ where
     }
 }
 
-/// The keys of `T`, in the order in which it declares them.
+/// In declaration order.
 pub fn of<T: JsonSchema>() -> Vec<String> {
     let whole = SchemaGenerator::default().into_root_schema_for::<T>();
     let all = whole.as_value().get("properties").and_then(Json::as_object);
     all.into_iter().flat_map(|all| all.keys().cloned()).collect()
 }
 
-/// The keys and positions that lead to `path`, from the outside in.
+/// Outermost first.
 fn steps(path: &Path<'_>) -> Vec<String> {
     let (parent, step) = match path {
         Path::Root => return Vec::new(),
@@ -84,7 +81,7 @@ fn unknown_key<T: JsonSchema>(steps: &[String]) -> UnknownKey {
     let known = known.and_then(|schema| resolved(whole.as_value(), schema).get("properties"));
     let names = known.and_then(Json::as_object).into_iter().flat_map(|all| all.keys());
     let names = names.map(String::as_str);
-    // YAML and TOML distinguish case; the keys are all written this way.
+    // YAML and TOML distinguish case; known keys are lower case with `_`.
     let written = key.to_ascii_lowercase().replace('-', "_");
     let hint = match nearest(&written, names.clone()) {
         Some(near) => meant(&joined(parents, near)),
@@ -93,7 +90,7 @@ fn unknown_key<T: JsonSchema>(steps: &[String]) -> UnknownKey {
     UnknownKey { at: joined(parents, key), hint }
 }
 
-/// The definition that `schema` points to, or itself.
+/// Follows a `$ref`.
 fn resolved<'a>(whole: &'a Json, schema: &'a Json) -> &'a Json {
     let pointer = schema.get("$ref").and_then(Json::as_str);
     pointer.and_then(|to| whole.pointer(to.strip_prefix('#')?)).unwrap_or(schema)
