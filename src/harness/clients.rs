@@ -3,11 +3,11 @@
 use super::redirect::Field;
 use super::{Client, Dialect, Form, Moment, Tool, Trees, Way};
 
-/// All clients, as they were recorded: Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0, Qwen Code 0.24.4, Copilot
+/// Recorded from Claude Code 2.1.330, Codex 0.169.0, Gemini CLI 0.61.0, Qwen Code 0.24.4, Copilot
 /// CLI 1.0.102, OpenCode 1.18.33.
 pub static CLIENTS: [Client; 6] = [
-    // A refused edit names the client's own tool that moves the whole session into a work tree, with no question to
-    // the person; from then on the client itself refuses to write to the checkout.
+    // A refused edit names the client's own tool that moves the session into a work tree without a
+    // question. From then on the client refuses writes to the checkout.
     Client {
         name: "claude-code",
         agent: "claude-code",
@@ -89,7 +89,8 @@ pub static CLIENTS: [Client; 6] = [
         form: Form::Command { timeout: 60_000 },
         trees: Trees::IncludeDirectories("settings.json"),
     },
-    // A rewritten input is not honoured: a refusal names the path in the session's tree, and the model uses that.
+    // The client ignores a rewritten input: a refusal names the path in the session's tree, and the
+    // model uses it.
     Client {
         name: "qwen",
         agent: "qwen-code",
@@ -136,7 +137,7 @@ pub static CLIENTS: [Client; 6] = [
             ("bash", Tool::Shell(None)),
             ("powershell", Tool::ForeignShell),
             ("view", Tool::Read(Field::Path("path"))),
-            // Its searches take the second where the first is not there.
+            // Copilot's searches fall back to the second key.
             ("grep", Tool::Read(Field::Places(&["paths", "path"]))),
             ("rg", Tool::Read(Field::Places(&["paths", "path"]))),
             ("glob", Tool::Read(Field::Places(&["paths", "path"]))),
@@ -148,7 +149,7 @@ pub static CLIENTS: [Client; 6] = [
         form: Form::CopilotFile,
         trees: Trees::Unnamed,
     },
-    // It has no hooks but plugins: aye's own hands each call on, in a form that is aye's on both sides.
+    // OpenCode has only plugins. aye's plugin passes each call on, in aye's own format both ways.
     Client {
         name: "opencode",
         agent: "opencode",
@@ -177,7 +178,6 @@ pub static CLIENTS: [Client; 6] = [
     },
 ];
 
-/// The client of that name on the command line.
 pub fn client(name: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.name == name)
 }

@@ -1,4 +1,4 @@
-//! What clients send, and the bytes that they honour.
+//! The messages of clients, and the answers that they honour.
 
 use std::path::PathBuf;
 
@@ -7,28 +7,25 @@ use serde_json::{Value, json};
 use super::redirect::paths;
 use super::{Answer, Call, Client, Command, Edit, Event, Moment, Tool, Way};
 
-/// How a client names what it sends, and how it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
-    /// Claude Code's, with `hookSpecificOutput`. Unknown fields in what it sends are passed over; in what it gets,
-    /// `permissionDecision: "allow"` is never said.
+    /// Claude Code, with `hookSpecificOutput`. Unknown fields of its messages are ignored.
+    /// `permissionDecision: "allow"` is never sent.
     Claude,
-    /// The same, but an input is rewritten only with `permissionDecision: "allow"`; what is rewritten so is aye's own
-    /// tree. An answer with a key that it does not know counts for nothing.
+    /// As Claude, but an input is rewritten only with `permissionDecision: "allow"`; the new target
+    /// is always aye's own tree. An answer with an unknown key is ignored whole.
     Codex,
-    /// The same, but for refusals: it honours `decision` at the top.
+    /// As Claude, but a refusal is `decision` at the top.
     Gemini,
-    /// Copilot CLI's. What it sends does not name the event; the reason of an exit status is lost.
+    /// Copilot CLI. A message does not name its event; the reason of an exit status is lost.
     Copilot,
-    /// aye's own.
+    /// aye's plugin.
     Own,
 }
 
 impl Client {
-    /// Reads what the client sends to the hook of `event`.
-    ///
     /// # Errors
-    /// In words, for what is not understood.
+    /// In words, if the message is not understood.
     pub fn read(&self, event: &str, bytes: &[u8]) -> Result<Call, String> {
         let sent: Value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
         let (session, directory, tool, input) = match self.dialect {
@@ -67,10 +64,9 @@ impl Client {
         Ok(Call { session: session.to_owned(), model, directory, event })
     }
 
-    /// What a tool is about to do.
     fn judge(&self, tool: &str, input: &Value) -> Result<Event, String> {
         let input = match input {
-            // Copilot CLI may send the arguments as a text.
+            // Copilot CLI may send a string.
             Value::String(text) => serde_json::from_str(text).map_err(|error| error.to_string())?,
             input => input.clone(),
         };
@@ -85,7 +81,7 @@ impl Client {
                 paths(&input, field)?;
                 Event::Read { input, field }
             }
-            // What Claude Code's Monitor may open in the place of a command.
+            // Claude Code's Monitor may have `ws` instead of a command.
             Some(Tool::Shell(_)) if input["command"].is_null() && !input["ws"].is_null() => {
                 Event::Other
             }
@@ -94,7 +90,6 @@ impl Client {
         })
     }
 
-    /// The bytes that the hook of `event` prints for `answer`.
     pub fn write(&self, event: &str, answer: &Answer) -> Vec<u8> {
         let specific = |fields: Value| {
             let mut output = json!({ "hookEventName": event });
@@ -116,7 +111,7 @@ impl Client {
             }
             (Dialect::Copilot, Answer::Rewrite(input)) => json!({ "modifiedArgs": input }),
             (Dialect::Copilot, Answer::Inform(text)) => json!({ "additionalContext": text }),
-            // At the end a line for the person is shown by no one.
+            // Codex shows the person no message at `Stop`.
             (Dialect::Codex, Answer::Say(_)) if event == "Stop" => json!({}),
             (_, Answer::Say(text)) => json!({ "systemMessage": text }),
             (Dialect::Gemini, Answer::Refuse(reason)) => {
@@ -126,7 +121,7 @@ impl Client {
             (Dialect::Codex, Answer::Rewrite(input)) => {
                 specific(json!({ "permissionDecision": "allow", "updatedInput": input }))
             }
-            // Never reached: nothing is rewritten for it. Closed, if it were.
+            // Unreachable: such a client gets no rewrites. The gate stays closed in any case.
             (_, Answer::Rewrite(_)) if self.way == Way::Name => {
                 return self.write(event, &Answer::Refuse("aye: cannot rewrite".to_owned()));
             }

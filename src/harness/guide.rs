@@ -1,7 +1,7 @@
-//! What an agent without hooks has to know.
+//! The guide for agents without hooks.
 
-/// The guide, in Markdown: `aye agents guide` prints it, and `aye init --agents` keeps it in the files
-/// that agents read.
+/// Markdown; `aye agents guide` prints it, and `aye init --agents` keeps it in the files that
+/// agents read.
 pub const TEXT: &str = "## Changes go through review
 
 Do not edit the files of the checkout: propose changes with `aye`, and a person decides on them.

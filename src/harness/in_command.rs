@@ -1,6 +1,5 @@
-//! The checkout's path in the text of a shell command, and the same text with another path. Pure.
+//! Replaces the checkout's path in a shell command. Pure.
 
-/// What quotes a place of a command is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quote {
     None,
@@ -9,7 +8,7 @@ enum Quote {
 }
 
 impl Quote {
-    /// What it is behind `c`, where that is a quote here and no character of a word.
+    /// `None` if `c` is part of a word.
     fn behind(self, c: char) -> Option<Self> {
         match (self, c) {
             (Self::None, '\'') => Some(Self::Single),
@@ -20,19 +19,18 @@ impl Quote {
     }
 }
 
-/// A path at the beginning of a text.
+/// A path that a text begins with.
 struct Spelled {
-    /// Bytes of the text.
+    /// In bytes.
     len: usize,
-    /// The quotes in it, which go on behind it.
+    /// Quote characters inside, written after the new path.
     quotes: String,
-    /// What it ends in.
     quote: Quote,
-    /// A backslash stands in it before a character.
+    /// True if a backslash escapes a character.
     is_escaped: bool,
 }
 
-/// `path` at the beginning of `text`, which is in `quote`: as it is, or as it is written for a shell.
+/// Matches `path` at the beginning of `text`, plain or as written for a shell.
 fn spelled(text: &str, path: &str, mut quote: Quote) -> Option<Spelled> {
     let (mut rest, mut quotes, mut is_escaped) = (text.chars(), String::new(), false);
     for wanted in path.chars() {
@@ -43,7 +41,7 @@ fn spelled(text: &str, path: &str, mut quote: Quote) -> Option<Spelled> {
                 quote = behind;
                 continue;
             }
-            // In single quotes it may be what another shell is to run.
+            // Single quotes may hold a command for another shell.
             if c == '\\' && c != wanted && !wanted.is_alphanumeric() && rest.next()? == wanted {
                 is_escaped = true;
             } else if c != wanted {
@@ -60,11 +58,10 @@ fn is_plain(path: &str) -> bool {
 }
 
 fn is_plain_char(c: char) -> bool {
-    // Where a backslash is in a path, it leads into a directory.
+    // A backslash in a path leads into a directory.
     c.is_alphanumeric() || "_-./@%+=:,\\".contains(c)
 }
 
-/// `path` for a place that is in `quote`.
 fn spell(path: &str, quote: Quote, is_escaped: bool) -> String {
     let is_special = |c: char| match quote {
         Quote::Double => "$`\"".contains(c),
@@ -82,21 +79,20 @@ fn spell(path: &str, quote: Quote, is_escaped: bool) -> String {
     out
 }
 
-/// The home directory at the beginning of `text`, in bytes, and `below` behind it.
+/// The first number is the length of the home directory, in bytes.
 fn at_home(text: &str, below: &str, quote: Quote) -> Option<(usize, Spelled)> {
     let home = HOMES.iter().find(|home| text.starts_with(**home))?;
     Some((home.len(), spelled(&text[home.len()..], below, quote)?))
 }
 
-/// How a shell calls the home directory.
 const HOMES: [&str; 3] = ["~", "$HOME", "${HOME}"];
 
-/// Whether `c` belongs to the same path as what is before or behind it.
+/// True if `c` belongs to the same path as its neighbours.
 fn is_part(c: char) -> bool {
     c.is_alphanumeric() || "_-.~/".contains(c)
 }
 
-/// Whether `before` ends in short options, behind which a path may stand at once: `make -C/src`.
+/// True if `before` ends in short options, which a path may follow directly: `make -C/src`.
 fn is_option(before: &str) -> bool {
     let dash = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric());
     dash.len() < before.len()
@@ -105,11 +101,10 @@ fn is_option(before: &str) -> bool {
             .is_some_and(|outer| !outer.chars().next_back().is_some_and(is_part))
 }
 
-/// `command` with the absolute path `top`, wherever it stands as a path of its own or before a slash, as
-/// `tree`: as it is, as it is escaped or quoted for a shell, and from the home directory, in which it is `below`
-/// (`/src/shop`). What a shell makes of a path otherwise is not seen.
+/// Replaces the absolute path `top` by `tree`, if `top` is a whole path or followed by a slash.
+/// Plain, escaped and quoted spellings are found, and paths from the home directory, where `top` is
+/// `below` (`/src/shop`). Other shell expansions are not seen.
 pub fn in_command(command: &str, top: &str, tree: &str, below: Option<&str>) -> String {
-    // Whether a path ends before `after`, which is in `quote`.
     let ends = |after: &str, quote: Quote| {
         let after = after.trim_start_matches(['\'', '"']);
         let goes_on = after.starts_with('\\') && quote == Quote::None;
@@ -120,7 +115,7 @@ pub fn in_command(command: &str, top: &str, tree: &str, below: Option<&str>) -> 
     let (mut rest, mut quote) = (command, Quote::None);
     while let Some(c) = rest.chars().next() {
         if c == first && (!out.chars().next_back().is_some_and(is_part) || is_option(&out)) {
-            // Where the checkout is a directory above the trees, they are in it.
+            // The trees may lie in the checkout: a path below them stays.
             if let Some(found) = spelled(rest, tree, quote) {
                 out += &rest[..found.len];
                 (rest, quote) = (&rest[found.len..], found.quote);
@@ -129,7 +124,7 @@ pub fn in_command(command: &str, top: &str, tree: &str, below: Option<&str>) -> 
             if let Some(found) =
                 spelled(rest, top, quote).filter(|found| ends(&rest[found.len..], found.quote))
             {
-                // No shell would read it so: it is text, such as a file that is written.
+                // No shell would read it as this path: it is text, such as content of a file.
                 let is_text = quote == Quote::None && rest.starts_with(top) && !is_plain(top);
                 if is_text {
                     out += tree;
@@ -191,7 +186,7 @@ mod tests {
         ] {
             assert_eq!(in_command(command, "/r", "/t", None), expected);
         }
-        // A checkout in which the trees lie, such as one of a home directory.
+        // A checkout that contains the trees, such as a home directory.
         let command = "cd /r/state/t || exit\ncat /r/a";
         assert_eq!(
             in_command(command, "/r", "/r/state/t", None),

@@ -1,29 +1,27 @@
-//! Where the input of a tool names files, and the same input with other files. Pure.
+//! Paths in the input of a tool, and the same input with other paths. Pure.
 
 use serde_json::Value;
 
-/// Where the input of a tool names its files.
+/// Place of the paths in a tool's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// One path, under this key.
     Path(&'static str),
-    /// One path, under this key; the working directory where it is left out.
+    /// The working directory if absent.
     Search(&'static str),
-    /// One path or a list of them, under the first of these keys that is there; the working directory, under the
-    /// first, where there is none.
+    /// A path or a list, under the first key present; otherwise the working directory, under the
+    /// first key.
     Places(&'static [&'static str]),
-    /// A patch in the envelope of `apply_patch`, under this key.
+    /// In an envelope of `apply_patch`.
     Patch(&'static str),
 }
 
-/// What a line of a patch puts before a path.
 const HEADERS: [&str; 4] =
     ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
 
-/// The paths that `input` names; of a search without one, none.
+/// Empty for a search without a path.
 ///
 /// # Errors
-/// In words, where none can be found for certain.
+/// In words, if the paths are not certain.
 pub fn paths(input: &Value, field: Field) -> Result<Vec<String>, String> {
     let text = |key: &str| input.get(key).and_then(Value::as_str);
     match field {
@@ -67,15 +65,14 @@ fn path_of(value: &Value) -> Result<String, String> {
     value.as_str().map(str::to_owned).ok_or_else(|| "the path is not a text".to_owned())
 }
 
-/// The first of `keys` that is there.
 fn key_of(input: &Value, keys: &[&'static str]) -> Option<&'static str> {
     keys.iter().copied().find(|key| !input[*key].is_null())
 }
 
-/// `input` with `to(path)` for each path that it names; of a search without one, with `here`.
+/// Replaces each path by `to(path)`; a search without a path gets `here`.
 ///
 /// # Errors
-/// As [`paths`], and what `to` says.
+/// As [`paths`], and errors of `to`.
 pub fn redirect(
     input: &Value,
     field: Field,
@@ -117,8 +114,7 @@ pub fn redirect(
     Ok(input)
 }
 
-/// What a line of a patch says of a file. A client may forgive whitespace before it: then nobody knows
-/// whether it is content.
+/// An indented header is an error: a client may accept it or treat it as content.
 fn header(line: &str) -> Result<Option<(&'static str, &str)>, String> {
     for header in HEADERS {
         if let Some(path) = line.strip_prefix(header) {

@@ -1,4 +1,4 @@
-//! Hooks put into a client's settings and taken out again. Everything else in the file keeps its bytes.
+//! Adds hooks to a client's settings and removes them. All other bytes of the file stay.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstRootNode};
@@ -6,41 +6,35 @@ use serde_json::{Value, json};
 
 use super::{Client, Moment};
 
-/// What a file of hooks is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Settings of the client's, with entries of a program and its arguments; closed where the program is missing, by
-    /// `onFailure`.
+    /// Client settings with a program and arguments; `onFailure` refuses if the program is missing.
     Arguments,
-    /// Settings of the client's, with entries of a shell command; the time limit in the client's own unit.
     Command {
-        /// That limit.
+        /// In the client's own unit.
         timeout: u32,
     },
-    /// A file of aye's own, as Copilot CLI reads it.
+    /// A file of aye's own, for Copilot CLI.
     CopilotFile,
     /// A file of aye's own, a plugin of OpenCode.
     Plugin,
 }
 
 impl Form {
-    /// Whether the file is aye's own.
     pub fn is_own(self) -> bool {
         matches!(self, Self::CopilotFile | Self::Plugin)
     }
 }
 
-/// The option of a hook that refuses edits.
+/// Hooks refuse edits.
 const STRICT: &str = "--strict";
 
-/// What there is of settings where there was no file.
+/// Stands for a missing file.
 const NOTHING: &str = "{\n}\n";
 
 impl Client {
-    /// Whether hooks of aye are in `text`, a file of hooks.
-    ///
     /// # Errors
-    /// In words, where it cannot be understood.
+    /// In words, if `text` cannot be parsed.
     pub fn is_in(&self, text: &str) -> Result<bool, String> {
         if text.trim().is_empty() {
             return Ok(false);
@@ -55,7 +49,6 @@ impl Client {
         }
     }
 
-    /// Whether the hooks of aye in `text` refuse edits.
     pub fn is_strict_in(&self, text: &str) -> bool {
         match self.form {
             Form::Plugin => text.contains("strict = true"),
@@ -63,10 +56,11 @@ impl Client {
         }
     }
 
-    /// `text` (the settings, or nothing) with hooks that run the aye at `program`, in the place of earlier ones.
+    /// Puts hooks that run the aye at `program` into `text` (settings, or empty), in place of
+    /// earlier ones.
     ///
     /// # Errors
-    /// In words, where the text cannot be understood, or something else stands where hooks belong.
+    /// In words, if the text cannot be parsed, or has another value where hooks belong.
     pub fn put(&self, text: &str, program: &str, is_strict: bool) -> Result<String, String> {
         if self.form.is_own() && !text.is_empty() && !self.is_in(text)? {
             return Err("it is not a file of aye's".to_owned());
@@ -93,11 +87,7 @@ impl Client {
         }
     }
 
-    /// `text` without the hooks of aye, and without the lists and objects that are empty then; `None` where nothing is
-    /// left.
-    ///
-    /// # Errors
-    /// As [`Client::put`].
+    /// Removes aye's hooks, and lists and objects that become empty; `None` if nothing remains.
     pub fn take(&self, text: &str) -> Result<Option<String>, String> {
         match self.form {
             Form::Plugin | Form::CopilotFile => Ok((!self.is_in(text)?).then(|| text.to_owned())),
@@ -113,7 +103,6 @@ impl Client {
         }
     }
 
-    /// What is put there for one hook.
     fn entry(&self, event: &str, moment: Moment, program: &str, is_strict: bool) -> Value {
         let mut args = vec!["agents", "hook", self.name, event];
         args.extend(is_strict.then_some(STRICT));
@@ -154,7 +143,7 @@ impl Client {
                 .ok_or_else(|| format!("its hooks of {event} are not a list"))?;
             list.append(input(entry));
         }
-        // Of two of the same name clients read the last, and what was written went to the first.
+        // Clients read the last of two equal names; the editor wrote to the first.
         if self.entries_of(&root.to_serde_value().unwrap_or_default()).len() != entries.len() {
             return Err("it names its hooks, or an event of them, twice".to_owned());
         }
@@ -185,7 +174,6 @@ impl Client {
         Ok(())
     }
 
-    /// The entries of aye in `settings`, with their events.
     fn entries_of(&self, settings: &Value) -> Vec<(String, Value)> {
         let hooks = settings["hooks"].as_object().into_iter().flatten();
         let entries = hooks.flat_map(|(event, list)| {
@@ -195,7 +183,6 @@ impl Client {
         entries.filter(|(_, entry)| self.is_entry(entry)).collect()
     }
 
-    /// Whether `entry` is one of aye's.
     pub fn is_entry(&self, entry: &Value) -> bool {
         let is_ours = |hook: &Value| {
             let args = hook["args"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -206,9 +193,9 @@ impl Client {
         entry["hooks"].as_array().is_some_and(|hooks| hooks.iter().any(is_ours))
     }
 
-    /// Whether `config` (Codex's `config.toml`) has a person's trust in aye's hook of edits in `hooks`, the text of the
-    /// file at `path`; `None` where the client asks for no trust. What the hook was when it was trusted is not looked
-    /// at: Codex itself asks again once it is another one.
+    /// True if Codex's `config.toml` trusts aye's edit hook in `hooks`, the file at `path`. `None`
+    /// for clients without trust. The trusted hash is not compared: Codex asks again when the hook
+    /// changes.
     pub fn is_trusted(&self, config: &str, path: &str, hooks: &str) -> Option<bool> {
         if self.name != "codex" {
             return None;
@@ -227,13 +214,13 @@ impl Client {
     }
 }
 
-/// `text`, which something was taken out of; `None` where nothing is left.
+/// `None` if nothing remains.
 pub(super) fn left(text: String) -> Option<String> {
-    // The editor's own of an object that is empty by now: a file that aye has made.
+    // The editor's text of an empty object, from a file that aye created.
     Some(text).filter(|text| !text.trim().is_empty() && text != "{}\n")
 }
 
-/// The byte order mark that some editors put before a text, and the text.
+/// Splits off a byte order mark, which some editors add.
 pub(super) fn split_mark(text: &str) -> (&str, &str) {
     match text.strip_prefix('\u{feff}') {
         Some(rest) => (&text[..text.len() - rest.len()], rest),
@@ -241,8 +228,8 @@ pub(super) fn split_mark(text: &str) -> (&str, &str) {
     }
 }
 
-/// JSON with comments and trailing commas. What else JSON5 allows no client reads: its settings would be as good as
-/// not there, hooks included.
+/// JSON with comments and trailing commas. No client reads the other extensions of JSON5: it would
+/// ignore the settings, hooks included.
 pub(super) fn parse(text: &str) -> Result<CstRootNode, String> {
     let options = ParseOptions {
         allow_comments: true,
@@ -260,7 +247,6 @@ pub(super) fn parse(text: &str) -> Result<CstRootNode, String> {
     CstRootNode::parse(text, &options).map_err(|error| error.to_string())
 }
 
-/// `value` as the editor takes it.
 fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
@@ -289,13 +275,13 @@ mod tests {
             "{\n  // mine\n  \"model\": \"x\",\n  \"hooks\": {\n    \"Stop\": [\n      {\"theirs\": 1}\n    ]\n  },\n  \"z\": 1\n}\n",
             "{\n    \"hooks\": {\n        \"Stop\": [\n            {\n                \"hooks\": []\n            }\n        ]\n    }\n}",
             "\u{feff}{\r\n\t\"z\": null, /* why */\r\n\t\"b\": [\r\n]\r\n}\r\n",
-            // All on one line: the editor breaks it, and changes no more.
+            // One line: the editor breaks it and changes nothing else.
             "{\"a\":1,\"hooks\":{\"C\":[{\"x\":[1,2]}]}}",
         ] {
             for client in [claude, gemini] {
                 let with = client.put(text, "/o'h/a y/aye", false).unwrap();
                 assert!(client.is_in(&with).unwrap() && !client.is_in(text).unwrap(), "{with}");
-                // Twice is once, and another mode takes its place.
+                // A second run changes nothing; another mode replaces the entries.
                 assert_eq!(client.put(&with, "/o'h/a y/aye", false).unwrap(), with);
                 let strict = client.put(&with, "/o'h/a y/aye", true).unwrap();
                 assert!(client.is_strict_in(&strict) && !client.is_strict_in(&with), "{strict}");

@@ -1,32 +1,28 @@
-//! Clients that hand their work to a server which outlives them and is shared between runs. What it does belongs
-//! to no run: its processes are not the run's, and it may go on when the client has ended. Pure.
+//! Servers that outlive their client and are shared between runs. Their processes belong to no run,
+//! and they may go on after the client has ended. Pure.
 //!
-//! Codex 0.169.0: its terminal interface starts such a server by itself, and connects to one that is there.
+//! Codex 0.169.0: its terminal interface starts such a server, or connects to a running one.
 
-/// A server that a client shares between runs.
 #[derive(Debug)]
 pub struct Server {
-    /// The client's program.
     pub program: &'static str,
-    /// The option by which the client does its work itself.
+    /// Makes the client work without the server.
     pub without: &'static str,
-    /// What ends the server.
+    /// Stops the server.
     pub end: &'static str,
-    /// An argument by which its process is recognised.
+    /// Identifies its process.
     pub mark: &'static str,
-    /// The socket that it listens on, from the client's own directory.
+    /// Socket, from the client's own directory.
     pub socket: &'static str,
-    /// A file that says its number, from there.
+    /// Process id, from the same directory.
     pub number: &'static str,
-    /// Options that lead to another server, as the person wants it.
+    /// Another server, as the person wants it.
     remote: &'static str,
-    /// Options that take the next word.
     takes_next: &'static [&'static str],
-    /// Subcommands that do all themselves, or nothing that a run is about.
+    /// Subcommands that need no server, or do nothing that concerns a run.
     by_itself: &'static [&'static str],
 }
 
-/// That of Codex.
 pub static CODEX: Server = Server {
     program: "codex",
     without: "--no-daemon",
@@ -48,21 +44,17 @@ pub static CODEX: Server = Server {
     ],
 };
 
-/// Who does the work of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worker {
-    /// The command itself.
     Itself,
-    /// The server, unless the client is told otherwise.
+    /// The server, unless an option prevents it.
     Server,
-    /// Another server, which the command names.
     Remote,
-    /// Perhaps the server: something else starts the client.
+    /// Possibly the server: another program starts the client.
     Perhaps,
 }
 
 impl Server {
-    /// Who does the work of a command of these words.
     pub fn worker(&self, words: &[&str]) -> Worker {
         let Some((program, args)) = words.split_first() else { return Worker::Itself };
         let (is_remote, is_without) = (
@@ -76,7 +68,7 @@ impl Server {
             let is_named = args.iter().any(names) && !args.iter().any(is_without);
             return if is_named { Worker::Perhaps } else { Worker::Itself };
         }
-        // What stands behind `--` is a prompt.
+        // Words after `--` are a prompt.
         let options = args.split(|word| *word == "--").next().unwrap_or_default();
         let does_all = || self.first(options).is_some_and(|word| self.by_itself.contains(&word));
         if options.iter().any(is_without) {
@@ -90,7 +82,7 @@ impl Server {
         }
     }
 
-    /// The first word that is no option, or asks for help.
+    /// The first word that is not an option, or asks for help.
     fn first<'a>(&self, options: &[&'a str]) -> Option<&'a str> {
         let mut words = options.iter().copied();
         while let Some(word) = words.next() {

@@ -1,4 +1,4 @@
-//! All clients: what was recorded from each, and that nothing opens the gate.
+//! Recorded messages of all clients; nothing opens the gate.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::redirect::Field;
 use super::*;
 
-/// What the client sends before a tool, in session `s` from `/r`.
+/// In session `s` from `/r`.
 fn before(client: &Client, tool: &str, input: &Value) -> Vec<u8> {
     let value = match client.dialect {
         Dialect::Copilot => {
@@ -73,7 +73,7 @@ fn tools_that_were_recorded_are_understood() {
         let files = vec![PathBuf::from("a.txt")];
         let expected = Event::Edit(Edit { files, input: input.clone(), field });
         assert_eq!(event(name, tool, &input), Ok(expected.clone()), "{name} {tool}");
-        // As a text, as Copilot CLI may send it.
+        // As Copilot CLI may send it.
         assert_eq!(event(name, tool, &json!(input.to_string())), Ok(expected), "{name} {tool}");
     }
     for (name, tool, is_foreign) in [
@@ -181,7 +181,6 @@ fn what_cannot_be_judged_is_an_error_for_every_client() {
             }
         }
         assert!(client.read("nothing", &before(client, "x", &json!({}))).is_err());
-        // No tool, no session, no directory that is one.
         assert!(event(client.name, "", &json!({})).is_err(), "{}", client.name);
         let sent = String::from_utf8(before(client, "x", &json!({}))).unwrap();
         for (from, to) in [("\"/r\"", "\"r\""), ("\"s\"", "\"\""), ("\"s\"", "5")] {

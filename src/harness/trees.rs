@@ -1,19 +1,17 @@
-//! The directory of sessions' trees, named in a client's own settings: its sandbox or its workspace would keep it out.
-//! Everything else in the file keeps its bytes.
+//! Adds the directory of sessions' trees to a client's settings: its sandbox or workspace would
+//! exclude them. All other bytes of the file stay.
 
 use jsonc_parser::cst::{CstInputValue, CstNode};
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use super::settings::{left, parse, split_mark};
 
-/// Where a client is told of the trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trees {
-    /// Nowhere.
     Unnamed,
-    /// Among `sandbox_workspace_write.writable_roots` of this TOML file, beside the user's own hooks.
+    /// `sandbox_workspace_write.writable_roots` of this TOML file, beside the user's hooks.
     WritableRoots(&'static str),
-    /// Among `context.includeDirectories` of this JSON file there.
+    /// `context.includeDirectories` of this JSON file, in the same place.
     IncludeDirectories(&'static str),
 }
 
@@ -21,7 +19,6 @@ const LIST: [&str; 2] = ["context", "includeDirectories"];
 const ROOTS: [&str; 2] = ["sandbox_workspace_write", "writable_roots"];
 
 impl Trees {
-    /// The file.
     pub fn file(self) -> Option<&'static str> {
         match self {
             Self::Unnamed => None,
@@ -29,10 +26,8 @@ impl Trees {
         }
     }
 
-    /// `text`, that file, with `directory` in the list.
-    ///
     /// # Errors
-    /// In words, where the text cannot be understood, or something else stands where the list belongs.
+    /// In words, if `text` cannot be parsed, or has another value where the list belongs.
     pub fn put(self, text: &str, directory: &str) -> Result<String, String> {
         let (mark, plain) = split_mark(text);
         let what = |names: [&str; 2]| format!("its '{}' is not as it should be", names.join("."));
@@ -67,10 +62,7 @@ impl Trees {
         Ok(format!("{mark}{after}"))
     }
 
-    /// `text` without it, and without what is empty then; `None` where nothing is left.
-    ///
-    /// # Errors
-    /// As [`Trees::put`].
+    /// Removes lists and tables that become empty; `None` if nothing remains.
     pub fn take(self, text: &str, directory: &str) -> Result<Option<String>, String> {
         let (mark, plain) = split_mark(text);
         let after = match self {
@@ -126,7 +118,7 @@ fn is_text(node: &CstNode, text: &str) -> bool {
     node.to_serde_value().is_some_and(|value| value.as_str() == Some(text))
 }
 
-/// `after`, in which the editor has made every line end as one of Unix, with the ends of lines of `before`.
+/// Restores the line endings of `before`: the editor writes LF.
 fn in_lines_of(before: &str, after: String) -> Result<String, String> {
     let (windows, all) = (before.matches("\r\n").count(), before.matches('\n').count());
     match windows {
