@@ -1,4 +1,4 @@
-//! A hook that was there before: a plain script stays beside ours, as `NAME.aye-chained`, and is run first.
+//! An earlier plain hook stays beside ours as `NAME.aye-chained` and runs first.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,20 +7,16 @@ use std::path::{Path, PathBuf};
 use super::{Hook, codes};
 use crate::error::{Error, Result};
 
-/// What its name ends in.
 pub(super) const SUFFIX: &str = ".aye-chained";
 
-/// Where the hook that was at `path` is.
 pub(super) fn place(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(SUFFIX);
     name.into()
 }
 
-/// Refuses where the hook at `path` cannot go by another name.
-///
 /// # Errors
-/// `hook_not_ours`.
+/// `hook_not_ours` if the hook at `path` cannot be renamed.
 pub(super) fn require_plain(path: &Path, hook: Hook) -> Result<()> {
     let is_file = path.symlink_metadata().is_ok_and(|facts| facts.is_file());
     let text = if is_file { fs::read(path).unwrap_or_default() } else { Vec::new() };
@@ -47,10 +43,7 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|facts| facts.permissions().mode() & 0o111 != 0)
 }
 
-/// Has the hook at `path` under its other name as well: there is one at every moment.
-///
-/// # Errors
-/// Those of the operating system.
+/// A second name: a hook is in place at every moment.
 pub(super) fn keep(path: &Path) -> Result<()> {
     let kept = fs::hard_link(path, place(path)).or_else(|_| fs::copy(path, place(path)).map(drop));
     kept.map_err(|error| Error::file("keep", path, &error))

@@ -1,7 +1,7 @@
-//! Git hooks: four scripts in the repository's own directory of hooks.
+//! Git hooks: four scripts in the repository's own hooks directory.
 //!
-//! A plain hook that is there already stays and is run first (`chain.rs`). Where a hook manager or `core.hooksPath` has
-//! the hooks, or a hook is none to be moved, nothing is written: the refusal has the line to paste.
+//! An earlier plain hook stays and runs first (`chain.rs`). A hook manager, `core.hooksPath` or
+//! another hook leads to a refusal with the line to paste; nothing is written.
 
 mod chain;
 mod place;
@@ -9,7 +9,6 @@ mod script;
 
 pub use place::{Place, State};
 
-/// Error codes of the hooks.
 pub mod codes {
     crate::codes! {
         HOOKS_MANAGED = "hooks_managed", Refused, "a hook manager or core.hooksPath has the repository's hooks";
@@ -31,10 +30,9 @@ pub enum Hook {
 }
 
 impl Hook {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::PreCommit, Self::CommitMsg, Self::PostCommit, Self::PrePush];
 
-    /// Git's name for it: its file name.
+    /// Git's file name.
     pub fn name(self) -> &'static str {
         match self {
             Self::PreCommit => "pre-commit",
@@ -44,7 +42,6 @@ impl Hook {
         }
     }
 
-    /// The line of a shell script that runs it.
     pub fn line(self) -> String {
         format!("aye hooks run {} \"$@\"", self.name())
     }

@@ -1,4 +1,4 @@
-//! The directory of a repository's hooks, and ours in it.
+//! The hooks directory of a repository.
 
 use std::fs;
 use std::io::Write as _;
@@ -12,40 +12,32 @@ use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::repository::Repository;
 
-/// What is in the place of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Nothing.
     Absent,
-    /// Ours, as this aye would install it.
+    /// As this aye would install it.
     Installed,
-    /// Ours, of another aye.
+    /// From another aye.
     Outdated,
-    /// Another hook; one of ours that someone has edited is theirs.
+    /// Another hook, or an edited script of ours.
     Other,
 }
 
-/// Programs that write hooks themselves: a word of what they write.
+/// A word in the hooks of each manager.
 const MANAGERS: [&str; 4] = ["lefthook", "husky", "pre-commit.com", "pre_commit"];
 
-/// A repository's own directory of hooks.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// The directory.
     pub directory: PathBuf,
-    /// Who else has the hooks: a manager, or `core.hooksPath`, with its value.
+    /// The manager, or `core.hooksPath` with its value.
     pub owner: Option<String>,
 }
 
 impl Place {
-    /// That of `repository`.
-    ///
-    /// # Errors
-    /// Those of git.
     pub fn find(repository: &Repository) -> Result<Self> {
         let directory = repository.common_dir().join("hooks");
-        // Git starts hooks in the top directory, or in the repository where there is no work tree: a relative
-        // core.hooksPath counts from there.
+        // Git starts hooks in the top directory, or in the git directory without a work tree; a
+        // relative core.hooksPath counts from there.
         let start = repository.work_dir().unwrap_or_else(|| repository.repo().git_dir().to_owned());
         let used = start.join(Git::new(&start).args(["rev-parse", "--git-path", "hooks"]).path()?);
         let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
@@ -60,7 +52,6 @@ impl Place {
         Ok(place)
     }
 
-    /// The manager whose hooks are there.
     fn manager(&self) -> Option<&'static str> {
         let texts = Hook::ALL.into_iter().filter_map(|hook| self.read(hook));
         texts
@@ -72,14 +63,12 @@ impl Place {
         self.directory.join(hook.name())
     }
 
-    /// The file in the place of `hook`, if it is one that can be read.
     fn read(&self, hook: Hook) -> Option<Vec<u8>> {
         let path = self.path(hook);
         path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
         fs::read(path).ok()
     }
 
-    /// What is in the place of `hook`, for the aye at `program`.
     pub fn state(&self, hook: Hook, program: &str) -> State {
         match self.read(hook) {
             None if self.path(hook).symlink_metadata().is_err() => State::Absent,
@@ -89,27 +78,24 @@ impl Place {
         }
     }
 
-    /// Whether a hook that was there before runs before `hook`.
     pub fn is_chained(&self, hook: Hook) -> bool {
         chain::place(&self.path(hook)).is_file()
     }
 
-    /// Ours that are there.
     pub fn installed(&self) -> Vec<Hook> {
         let is_ours = |hook: &Hook| self.read(*hook).is_some_and(|bytes| script::is_ours(&bytes));
         Hook::ALL.into_iter().filter(is_ours).collect()
     }
 
-    /// Whether one of ours runs another aye than that at `program`.
     pub fn runs_another(&self, program: &str) -> bool {
         let runs = |hook: Hook| self.read(hook).is_some_and(|bytes| script::runs(&bytes, program));
         self.installed().into_iter().any(|hook| !runs(hook))
     }
 
-    /// Installs `hooks` for the aye at `program`; where one of them cannot be, none.
+    /// Installs `hooks`, or none if one of them cannot be.
     ///
     /// # Errors
-    /// `hooks_managed`, `hook_not_ours`; those of the file system.
+    /// `hooks_managed`, `hook_not_ours`.
     pub fn install(&self, hooks: &[Hook], program: &str) -> Result<()> {
         if let Some(owner) = &self.owner {
             let lines: Vec<String> = hooks.iter().map(|hook| hook.line()).collect();
@@ -137,14 +123,11 @@ impl Place {
         file.persist(path).map(drop).map_err(|error| error.error)
     }
 
-    /// Removes those of `hooks` that are ours, and puts back what was there before.
-    ///
-    /// # Errors
-    /// Those of the file system.
+    /// Restores earlier hooks.
     pub fn uninstall(&self, hooks: &[Hook]) -> Result<()> {
         for hook in self.installed().iter().filter(|hook| hooks.contains(hook)) {
             let path = self.path(*hook);
-            // Over ours in one step, so that there is a hook at every moment.
+            // One rename over ours: a hook is in place at every moment.
             let done = if self.is_chained(*hook) {
                 fs::rename(chain::place(&path), &path)
             } else {

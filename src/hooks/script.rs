@@ -1,15 +1,14 @@
-//! The text of a hook: POSIX sh, no process started but the earlier hook and aye.
+//! The text of a hook: POSIX sh that starts no process but the earlier hook and aye.
 //!
-//! The second line names the hook and the blob id of all that follows, so that a hook someone has
-//! edited is told apart from one of ours.
+//! The blob id of the rest, in the second line, identifies an edited script.
 //!
-//! Git itself takes longer for a commit with any hook (it reads the index again), about as long as
-//! `git --version`. So where nothing is pending the pre-commit hook does not even start aye: it
-//! compares the time of the idle stamp ([`crate::store::idle`]) with those of the refs, with what is
-//! built into the shell. Whatever it does not expect, it leaves to aye.
+//! Any hook makes git read the index again, which takes about as long as `git --version`. So the
+//! pre-commit hook does not start aye where nothing is pending. It compares the time of the idle
+//! stamp (`store::idle`) with those of the refs, by shell builtins alone, and leaves anything
+//! unexpected to aye.
 //!
-//! Why a script: a link to the program would be left dangling when that goes, and git passes over
-//! such a hook in silence; a copy would grow old; a program of two lines cannot be read.
+//! Rejected: git ignores a dangling symlink in silence, a copy grows old, and a binary cannot be
+//! read.
 
 use bstr::ByteSlice as _;
 
@@ -18,13 +17,13 @@ use crate::text::shell::quote;
 
 const MARK: &str = "# aye-hook 2 ";
 
-/// The script of `hook`, for the aye at `program`: tried first, then `PATH`.
+/// `program` is tried first, then `PATH`.
 pub fn text(hook: Hook, program: &str) -> String {
     let body = body(hook, program);
     format!("#!/bin/sh\n{MARK}{} {}\n{body}", hook.name(), sum(&body))
 }
 
-/// Whether `bytes` are a script of ours, as aye wrote it.
+/// False for an edited script.
 pub fn is_ours(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
     let marked = text.strip_prefix("#!/bin/sh\n").and_then(|text| text.strip_prefix(MARK));
@@ -32,7 +31,6 @@ pub fn is_ours(bytes: &[u8]) -> bool {
     parts.is_some_and(|(mark, body)| mark.ends_with(&format!(" {}", sum(body))))
 }
 
-/// Whether `bytes`, a script of ours, run the aye at `program`.
 pub fn runs(bytes: &[u8], program: &str) -> bool {
     let own = format!("aye={}", quote(program));
     bytes.lines().any(|line| line == own.as_bytes())
@@ -46,7 +44,7 @@ fn sum(body: &str) -> String {
 
 fn body(hook: Hook, program: &str) -> String {
     let name = hook.name();
-    // Git writes the refs to standard input, and both hooks want to read them.
+    // Git writes the refs to standard input, and both hooks read them.
     let run = match hook {
         Hook::PrePush => "refs=$(cat)\nrun() {\n    printf '%s' \"${refs:+$refs\n}\" | \"$@\"\n}\n",
         _ => "run() {\n    \"$@\"\n}\n",
@@ -78,7 +76,6 @@ fn body(hook: Hook, program: &str) -> String {
     )
 }
 
-/// What a commit or push goes without where there is no aye to run.
 fn lost(hook: Hook) -> &'static str {
     match hook {
         Hook::PreCommit => "this commit was not checked for pending proposals",
@@ -88,9 +85,9 @@ fn lost(hook: Hook) -> &'static str {
     }
 }
 
-/// Ends the hook where the stamp says that nothing is pending: no ref has moved since, and no apply was
-/// interrupted; never through a symlink, nor from a pipe that nobody writes. Threads of other clones, and
-/// private ones, are left to aye. Where `[` knows no `-nt`, that is a failure like any other.
+/// Ends the hook if the stamp says that nothing is pending: no ref has moved since, and no apply
+/// was interrupted. Never follows a symlink, nor reads a pipe without a writer. Threads of other
+/// clones and private ones are left to aye. A `[` without `-nt` fails.
 const SHORTCUT: &str = r#"    idle() {
         [ ! -L "$1/aye" ] && [ ! -L "$1/aye/idle" ] && [ -f "$1/aye/idle" ] || return
         read -r stamp <"$1/aye/idle" || return
