@@ -1,10 +1,8 @@
-//! Recognises coding agents by how they sign commits: author, committer, and trailers that name
-//! them. Pure.
+//! Recognises coding agents by author, committer and trailers of a commit. Pure.
 //!
-//! An agent may commit under a person's name without a word; nothing in a commit shows that.
+//! An agent that commits under a person's name leaves no sign.
 
-/// Agents by a part of the address or name that they commit with, in lower case, as their clients
-/// write it.
+/// Part of an address or name, in lower case, and the agent whose client writes it.
 const ADDRESSES: &[(&str, &str)] = &[
     ("noreply@anthropic.com", "claude"),
     ("claude[bot]@", "claude"),
@@ -31,8 +29,7 @@ const ADDRESSES: &[(&str, &str)] = &[
     ("crush@charm.land", "crush"),
 ];
 
-/// Names that agents commit with or are named by in a trailer, whole and in lower case; what a
-/// version or model in brackets or behind the name adds does not count.
+/// Whole names in commits and trailers, in lower case, without version or model.
 const NAMES: &[&str] = &[
     "claude", "claude code", "claude-code", "copilot", "github copilot", "copilot-swe-agent",
     "codex", "openai codex", "cursor agent", "cursoragent", "gemini cli", "gemini-cli", "jules",
@@ -40,11 +37,11 @@ const NAMES: &[&str] = &[
     "qwen-coder", "qwen code", "crush", "roo code", "cline", "goose", "windsurf", "cascade",
 ];
 
-/// Trailers that say who wrote a commit, in lower case.
+/// Trailers that name an author, in lower case.
 const TRAILERS: [&str; 5] =
     ["co-authored-by", "assisted-by", "generated-by", "proposed-by", "made-with"];
 
-/// The agent that commits as `name <email>`; `None` for people, and for what cannot be told.
+/// `None` for people and unknown names.
 pub fn agent_of(name: &str, email: &str) -> Option<&'static str> {
     let email = email.trim().to_ascii_lowercase();
     if let Some((_, agent)) = ADDRESSES.iter().find(|(part, _)| email.contains(part)) {
@@ -66,8 +63,7 @@ pub fn agent_of(name: &str, email: &str) -> Option<&'static str> {
     NAMES.iter().find(is_it).copied()
 }
 
-/// The agent that the trailers of a commit message name, or a line such as `Generated with [Claude
-/// Code](…)`.
+/// Reads trailers, and lines such as `Generated with [Claude Code](…)`.
 pub fn agent_in(message: &str) -> Option<&'static str> {
     message.lines().skip(1).find_map(|line| {
         let line = line.trim();

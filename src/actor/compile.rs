@@ -1,4 +1,4 @@
-//! Build step: `markers.toml` becomes a static table. A malformed entry stops the build.
+//! Build step: `markers.toml` becomes a static table.
 
 use std::fmt::Write as _;
 
@@ -18,14 +18,12 @@ struct Entry {
     value: Option<String>,
     #[serde(default)]
     session: bool,
-    // For the reader and a test; not compiled in.
+    // For readers and a test only.
     source: String,
 }
 
-/// Writes `markers.rs` into the build's output directory.
-///
 /// # Panics
-/// Stops the build when an entry is malformed; the message names the variable.
+/// A malformed entry stops the build; the message names the variable.
 pub fn write() {
     for input in [SOURCE, "src/actor/compile.rs"] {
         println!("cargo:rerun-if-changed={input}");

@@ -1,45 +1,38 @@
-//! Recognises coding agents by the environment variables they set. Pure: the caller passes the
-//! lookup.
+//! Recognises coding agents by the environment variables that they set. Pure.
 //!
-//! `markers.toml` is the readable table; the build script compiles it into [`MARKERS`].
+//! The build script compiles `markers.toml` into [`MARKERS`].
 
 pub mod authors;
 pub mod startup;
 
 use std::ffi::OsString;
 
-/// The variable by which an agent names itself.
 pub const AYE_AGENT: &str = "AYE_AGENT";
 
-/// The variable that names the session: that of `aye run`, or whatever an agent's harness sets.
+/// Session of `aye run`, or one that an agent's harness sets.
 pub const AYE_SESSION: &str = "AYE_SESSION";
 
-/// The variable by which an agent names its model.
 pub const AYE_MODEL: &str = "AYE_MODEL";
 
-/// An environment variable that a coding agent sets for the commands it runs.
+/// A variable that a coding agent sets for its commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Marker {
-    /// Name of the agent.
     pub agent: &'static str,
-    /// Name of the variable.
     pub variable: &'static str,
-    /// The only value that counts; `None`: any but the empty one.
+    /// The only value that counts; `None`: any non-empty one.
     pub value: Option<&'static str>,
-    /// Its value is the agent's own name of the session.
+    /// The value is the agent's name of the session.
     pub is_session: bool,
 }
 
 include!(concat!(env!("OUT_DIR"), "/markers.rs"));
 
 impl Marker {
-    /// True if `value` of the variable marks an agent.
     pub fn matches(&self, value: &std::ffi::OsStr) -> bool {
         self.value.map_or(!value.is_empty(), |wanted| value == wanted)
     }
 }
 
-/// The first marker of a known agent in the environment that `lookup` reads.
 pub fn agent_marker(lookup: impl Fn(&str) -> Option<OsString>) -> Option<Marker> {
     MARKERS
         .iter()
@@ -47,7 +40,6 @@ pub fn agent_marker(lookup: impl Fn(&str) -> Option<OsString>) -> Option<Marker>
         .copied()
 }
 
-/// The name of the session: `AYE_SESSION`, or else what the recognised agent sets.
 pub fn session(lookup: impl Fn(&str) -> Option<OsString>) -> Option<OsString> {
     let set = |name: &str| lookup(name).filter(|value| !value.is_empty());
     set(AYE_SESSION).or_else(|| {
@@ -102,7 +94,7 @@ mod tests {
         let claude = [("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", "c1")];
         assert_eq!(name(&claude).as_deref(), Some("c1"));
         assert_eq!(name(&[claude[0], claude[1], ("AYE_SESSION", "dark")]).as_deref(), Some("dark"));
-        // Another agent's, around it, is not this one's.
+        // Another agent's session, around this one.
         assert_eq!(name(&[claude[0], ("QWEN_CODE_SESSION_ID", "q1")]), None);
         assert_eq!(name(&[("AYE_SESSION", "")]), None);
     }

@@ -2,12 +2,12 @@
 
 use super::{AYE_AGENT, MARKERS};
 
-/// The files that are looked at, relative to the home directory.
+/// Relative to the home directory.
 pub const FILES: &[&str] =
     &[".profile", ".bash_profile", ".bashrc", ".zshenv", ".zshrc", ".config/fish/config.fish"];
 
-/// The markers that `text` (of a start-up file) sets for the whole shell: line, from 1, and
-/// variable. An assignment in front of one command is that command's own.
+/// Markers set for the whole shell: line (from 1) and variable. An assignment before a command
+/// affects that command alone.
 pub fn set_in(text: &str) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -17,7 +17,7 @@ pub fn set_in(text: &str) -> Vec<(usize, &'static str)> {
     found
 }
 
-/// The marker that one simple command assigns or exports.
+/// For one simple command.
 fn assigned(command: &str) -> Option<&'static str> {
     let command = command.trim();
     if command.starts_with('#') {
@@ -33,7 +33,7 @@ fn assigned(command: &str) -> Option<&'static str> {
     let target = words.next()?;
     let (name, value) = match target.split_once('=') {
         Some((name, value)) => (name, value),
-        // fish: `set -gx NAME value`; `export NAME` of what was assigned before.
+        // fish: `set -gx NAME value`; also `export NAME` after an assignment.
         None if declares => (target, words.next().unwrap_or_default()),
         None => return None,
     };
