@@ -1,9 +1,9 @@
-//! A call that the client may cancel.
+//! Cancellation of a tool call.
 
 use std::process::Child;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Ends the process of a call that only reads, once that is there.
+/// Kills the process of a read-only call, even one that starts later.
 #[derive(Debug, Default)]
 pub struct Cancel(Mutex<State>);
 
@@ -19,19 +19,17 @@ impl Cancel {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Cancels the call.
     pub fn cancel(&self) {
         let mut state = self.state();
         state.is_cancelled = true;
         state.end();
     }
 
-    /// Whether a process was ended by that.
     pub fn is_ended(&self) -> bool {
         self.state().is_ended
     }
 
-    /// Keeps `child`, the process of the call, to be ended.
+    /// Kills the process at once if the call is cancelled already.
     pub fn keep(&self, child: Child) {
         let mut state = self.state();
         state.child = Some(child);
@@ -40,7 +38,6 @@ impl Cancel {
         }
     }
 
-    /// Gives back what was kept.
     pub fn release(&self) -> Option<Child> {
         self.state().child.take()
     }

@@ -1,6 +1,6 @@
-//! Which coding agent a client is, by the name that it gives itself. Pure.
+//! The coding agent behind a client, by the name that the client gives. Pure.
 
-/// Names of clients and of the agents that they belong to, as they were observed.
+/// Prefixes of observed client names, and their agents.
 const KNOWN: &[(&str, &str)] = &[
     ("claude-code", "claude-code"),
     ("codex", "codex"),
@@ -14,12 +14,11 @@ const KNOWN: &[(&str, &str)] = &[
     ("cline", "cline"),
 ];
 
-/// Longest name of an agent that nobody knows.
+/// Longest name of an unknown agent.
 const MOST: usize = 64;
 
-/// The name of the agent: the one by which it is known where the client's name begins with one of those,
-/// or the name itself, made a word of at most 64 letters, digits, `-`, `_` and `.`. `None` if nothing is
-/// left of it.
+/// The known agent whose prefix `name` has. Otherwise `name` as a word of at most 64 letters,
+/// digits, `-`, `_` and `.`; `None` if the word is empty.
 pub fn agent(name: &str) -> Option<String> {
     let lower = name.to_ascii_lowercase();
     if let Some((_, agent)) = KNOWN.iter().find(|(begins, _)| lower.starts_with(begins)) {

@@ -8,59 +8,46 @@ use serde_json::{Map, Value, json};
 
 use crate::tools::json;
 
-/// The method that calls a tool.
 pub const CALL: &str = "tools/call";
 
-/// Codes of errors.
 pub mod codes {
-    /// What came is not JSON.
     pub const PARSE_ERROR: i64 = -32700;
-    /// It is JSON, and no request.
     pub const INVALID_REQUEST: i64 = -32600;
-    /// The server has no such method.
     pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// The parameters are wrong; also for a tool that does not exist.
+    /// Also for a tool that does not exist.
     pub const INVALID_PARAMS: i64 = -32602;
-    /// The server failed.
     pub const INTERNAL_ERROR: i64 = -32603;
-    /// The server does not speak the revision of a request.
     pub const UNSUPPORTED_VERSION: i64 = -32022;
 }
 
 /// A request that wants an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
-    /// A string or a number, to be given back.
+    /// String or number, returned in the answer.
     pub id: Value,
-    /// What to do.
     pub method: String,
-    /// With what.
     pub params: Map<String, Value>,
 }
 
-/// An error as it is answered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// One of [`codes`].
     pub code: i64,
-    /// In words.
     pub message: String,
-    /// Particulars, where there are some.
     pub data: Option<Value>,
 }
 
 impl Failure {
-    /// An error without particulars.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: None }
     }
 }
 
-/// Reads one line: a request; `None` for what wants no answer (a notification, an answer to a request
-/// that this side never made, an empty line).
+/// Reads one line. `None` needs no answer: a notification, an empty line, or an answer, as this
+/// side makes no requests.
 ///
 /// # Errors
-/// The answer to what is no message, with the id where it could be read.
+/// The answer to a malformed message, with the id if readable.
 pub fn read(line: &[u8]) -> Result<Option<Request>, Value> {
     if line.trim_ascii().is_empty() {
         return Ok(None);
@@ -99,7 +86,6 @@ pub fn read(line: &[u8]) -> Result<Option<Request>, Value> {
     Ok(Some(Request { id, method, params }))
 }
 
-/// The id of the request that the notification `line` cancels; `None` for any other message.
 pub fn cancelled(line: &[u8]) -> Option<Value> {
     const METHOD: &str = "notifications/cancelled";
     line.find(METHOD)?;
@@ -108,8 +94,8 @@ pub fn cancelled(line: &[u8]) -> Option<Value> {
     message.get("params")?.get("requestId").filter(|_| is_cancel).cloned()
 }
 
-/// The id in a line that cannot be read in whole: half a surrogate pair, as JavaScript writes it, or bytes that are
-/// not UTF-8, in some string. A client passes over an answer without the id that it waits for.
+/// The id in a line that is invalid as a whole: half a surrogate pair from JavaScript, or invalid
+/// UTF-8. A client ignores an answer without its id.
 fn id_of(line: &[u8]) -> Value {
     #[derive(Deserialize)]
     struct Named {
@@ -119,7 +105,6 @@ fn id_of(line: &[u8]) -> Value {
     if id.is_string() || id.is_number() { id } else { Value::Null }
 }
 
-/// The answer that a request failed.
 pub fn failed(id: &Value, failure: Failure) -> Value {
     let mut error = json!({ "code": failure.code, "message": failure.message });
     if let Some(data) = failure.data {
@@ -128,12 +113,11 @@ pub fn failed(id: &Value, failure: Failure) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": error })
 }
 
-/// The answer that a request was carried out.
 pub fn done(id: &Value, result: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "result": result })
 }
 
-/// The answer to a line of more than `most` bytes.
+/// `most` is in bytes.
 pub fn too_long(most: u64) -> Value {
     let message = format!("the message is over {most} bytes");
     failed(&Value::Null, Failure::new(codes::INVALID_REQUEST, message))

@@ -1,10 +1,11 @@
-//! The tools over the Model Context Protocol, on standard input and output: one JSON message a line.
+//! The tools over the Model Context Protocol, on standard input and output: one JSON message a
+//! line.
 //!
-//! Two eras of the protocol are spoken at once, as its own matrix of compatibility has it: revisions
-//! that begin with `initialize` (up to 2025-11-25), and those in which each request says for itself what
-//! it speaks (2026-07-28). Nothing but tools is offered; nothing here decides on a proposal.
+//! Two eras are supported: revisions with `initialize` (up to 2025-11-25), and stateless ones
+//! (2026-07-28), whose requests name their revision. Only tools are offered; nothing here decides
+//! on a proposal.
 //!
-//! Source: <https://modelcontextprotocol.io/specification>, and its `schema/` in
+//! Source: <https://modelcontextprotocol.io/specification>, and `schema/` in
 //! <https://github.com/modelcontextprotocol/modelcontextprotocol>.
 
 mod cancel;
@@ -25,37 +26,33 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use message::{CALL, Failure, Request, codes};
 
-/// Longest message, in bytes: the largest request of a tool, and what JSON makes of it. Also the most that is kept
-/// of messages that came in during a call.
+/// Longest message in bytes: the largest tool request as JSON. Also the limit of messages queued
+/// during a call.
 const MOST: u64 = 128 << 20;
 
-/// Most calls of `wait` that are under way beside the others: each is a process.
+/// Most parallel calls of `wait`: each is a process.
 const MOST_WAITS: usize = 16;
 
-/// A call under way.
 struct Call {
     request: Request,
     cancel: Cancel,
-    /// What comes behind it is answered meanwhile.
+    /// Later messages are answered meanwhile.
     is_beside: bool,
 }
 
-/// A line that was read, or the end of them.
+/// `End` is the end of input.
 type Came = (std::io::Result<Read>, Vec<u8>);
 
-/// What there is to see to.
 enum Event {
-    /// A message has come, or the end of them.
     Came(Came),
-    /// The tool that was called has answered.
     Answered(Arc<Call>, Value),
 }
 
-/// Answers the messages of `input` on `output` until the input ends, one after the other; but a `wait` holds nothing up
-/// that comes behind it, and while another tool is called a `ping` is answered. Each call can be cancelled.
+/// Answers messages in order until the input ends. A `wait` does not delay later messages, and a
+/// `ping` is answered during any call. Every call can be cancelled.
 ///
 /// # Errors
-/// `io_error` if either cannot be used any more. A client that is gone is the end of the input.
+/// `io_error` if input or output fails. A disconnected client is the end of input.
 pub fn serve(
     mut input: impl BufRead + Send + 'static,
     mut output: impl Write,
@@ -63,7 +60,7 @@ pub fn serve(
     host: &dyn Host,
 ) -> Result<()> {
     let no_thread = |error: std::io::Error| Error::io("start a thread", &error);
-    // Nothing is read before what came before it is seen to: a client is no faster than the server.
+    // Capacity 0: the next line is read only when the one before is handled.
     let (events, inbox) = mpsc::sync_channel(0);
     let came = events.clone();
     let read = move || loop {
@@ -80,7 +77,7 @@ pub fn serve(
             let events = events.clone();
             let run = move || {
                 let answer = server.answer(&call.request, host, &call.cancel);
-                // Nobody waits for it once the client is gone.
+                // The receiver is gone once the client has disconnected.
                 let _ = events.send(Event::Answered(call, answer));
             };
             std::thread::Builder::new().spawn_scoped(scope, run).map(drop).map_err(no_thread)
@@ -94,7 +91,7 @@ pub fn serve(
     })
 }
 
-/// Sees to what is in `inbox` until the input has ended and all `calls` are answered, or the client is gone.
+/// Handles events until the input has ended and all `calls` are answered, or the client is gone.
 fn attend(
     inbox: &Receiver<Event>,
     output: &mut impl Write,
@@ -153,7 +150,7 @@ fn attend(
     Ok(())
 }
 
-/// The answer to what comes in during a call that holds it up, if it has one already; otherwise it is `kept`.
+/// Answers during a blocking call, or queues the message in `kept`.
 fn meanwhile(
     (read, line): Came,
     kept: &mut VecDeque<Came>,
@@ -173,7 +170,7 @@ fn meanwhile(
     }
 }
 
-/// Whether the client took `answer`; not if it is gone.
+/// False if the client is gone.
 fn send(output: &mut impl Write, answer: &Value) -> Result<bool> {
     let mut bytes = answer.to_string().into_bytes();
     bytes.push(b'\n');
@@ -190,7 +187,6 @@ enum Read {
     End,
 }
 
-/// Reads a line, of which no more than [`MOST`] bytes are kept.
 fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Read> {
     use std::io::Read as _;
     let count = input.by_ref().take(MOST).read_until(b'\n', line)?;

@@ -1,4 +1,4 @@
-//! What is answered to each request.
+//! The answer to each request.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,9 +11,9 @@ use crate::error::Result;
 use crate::tools::registry::Tool;
 use crate::tools::wait;
 
-/// Revisions that begin with `initialize`, the newest first.
+/// Revisions with `initialize`, newest first.
 const HANDSHAKE: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-/// Revisions in which each request says what it speaks, the newest first.
+/// Revisions whose requests name their revision, newest first.
 const STATELESS: [&str; 1] = ["2026-07-28"];
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -21,25 +21,24 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 const SERVER: &str = "io.modelcontextprotocol/serverInfo";
 
-/// How long clients may keep what does not change while the program runs, in milliseconds.
+/// Time for which clients may cache constant answers, in milliseconds.
 const FRESH: u64 = 3_600_000;
 
-/// All that some clients show a model unasked. What the hooks of a client say counts before it.
+/// Text that some clients show a model unasked. Instructions of a client's hooks take precedence.
 const INSTRUCTIONS: &str = "Changes of this repository go through review. Where aye's hooks say how to edit, do as \
                             they say: what you leave in the work tree of the session is offered for review when you \
                             stop. Elsewhere propose each change, with `changes`, or several files at once with \
                             `apply_patch` and \"propose\": true. Tell the person the id, and call `wait` to hear \
                             whether it was applied, rejected or sent back, and why; only a person decides.";
 
-/// Whether `request` calls the tool that does nothing but wait.
 pub fn is_wait(request: &Request) -> bool {
     let name = request.params.get("name").and_then(Value::as_str);
     request.method == message::CALL && name == Some(wait::NAME)
 }
 
-/// Whoever runs the tools.
+/// Runs the tools.
 pub trait Host: Sync {
-    /// Calls `tool` under the name `name` for the client that calls itself `client`, and may `cancel` it.
+    /// `name` is the name that the client used for `tool`; `client` names the client.
     fn call(
         &self,
         tool: &'static Tool,
@@ -50,17 +49,14 @@ pub trait Host: Sync {
     ) -> Called;
 }
 
-/// What came of calling a tool: the contract's response, or its error as the contract has it.
+/// The contract's response or error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Called {
-    /// That.
     pub value: Value,
-    /// It is an error.
     pub is_error: bool,
 }
 
 impl Called {
-    /// What `tool` has `answered`.
     pub fn new(tool: &Tool, answered: Result<Value>) -> Self {
         match answered {
             Ok(value) => Self { value, is_error: false },
@@ -69,21 +65,18 @@ impl Called {
     }
 }
 
-/// A session with a client.
 pub struct Server {
-    /// The tools that are listed. Every tool can be called.
+    /// Every tool can be called, also unlisted ones.
     listed: Vec<&'static Tool>,
-    /// The name that the client gave itself in its `initialize`.
+    /// Name from the client's `initialize`.
     client: Mutex<Option<String>>,
 }
 
 impl Server {
-    /// One that lists these tools.
     pub fn new(listed: Vec<&'static Tool>) -> Self {
         Self { listed, client: Mutex::default() }
     }
 
-    /// What is answered to `request`. A call can be cancelled by `cancel`.
     pub fn answer(&self, request: &Request, host: &dyn Host, cancel: &Cancel) -> Value {
         match self.result(request, host, cancel) {
             Ok(result) => message::done(&request.id, result),
@@ -137,7 +130,8 @@ impl Server {
                 "inputSchema": tool.parameters(),
                 "annotations": {
                     "readOnlyHint": tool.reads_only,
-                    // Of the others clients need not ask: a proposal changes nothing that was there.
+                    // Clients need not ask before the other tools: a proposal changes nothing that
+                    // exists.
                     "destructiveHint": tool.destroys,
                     "idempotentHint": tool.reads_only,
                     "openWorldHint": false,
@@ -161,10 +155,10 @@ impl Server {
     }
 }
 
-/// Whether a request says for itself what it speaks.
+/// True if the request names its revision.
 ///
 /// # Errors
-/// If that is a revision that is not known here, or not all is said that such a request has to say.
+/// An unknown revision, or missing capabilities.
 fn is_stateless(params: &Map<String, Value>) -> Result<bool, Failure> {
     let Some(meta) = params.get("_meta") else { return Ok(false) };
     let Some(version) = meta.get(VERSION) else { return Ok(false) };
@@ -181,7 +175,7 @@ fn is_stateless(params: &Map<String, Value>) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Every revision that is spoken, the newest first.
+/// Newest first.
 fn supported() -> Vec<&'static str> {
     STATELESS.into_iter().chain(HANDSHAKE).collect()
 }
@@ -194,21 +188,21 @@ fn server_info() -> Value {
     json!({ "name": "aye", "title": "aye", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// `result`, which clients may keep for a while. Older ones pass the fields over.
+/// Adds cache fields, which older clients ignore.
 fn cacheable(mut result: Value) -> Value {
     result["ttlMs"] = FRESH.into();
     result["cacheScope"] = "public".into();
     result
 }
 
-/// `result` as a stateless revision has it.
+/// Adds the fields of a stateless revision.
 fn complete(mut result: Value) -> Value {
     result["resultType"] = "complete".into();
     result["_meta"] = json!({ SERVER: server_info() });
     result
 }
 
-/// Calls a tool. What the tool itself has to say of a failure is an answer, which the model reads.
+/// Calls a tool. A failure of the tool itself is an answer, which the model reads.
 fn call(
     params: &Map<String, Value>,
     client: Option<&str>,
