@@ -1,9 +1,9 @@
-//! What stands where a directory is to be.
+//! Obstacles to a directory.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Why no directory can be at `path`: something else is there, or in the place of one above it.
+/// `None` unless a file or symlink prevents a directory at `path`.
 pub fn obstacle(path: &Path) -> Option<String> {
     let (at, facts) = path.ancestors().find_map(|at| Some((at, at.symlink_metadata().ok()?)))?;
     let why = match at.metadata() {

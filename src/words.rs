@@ -1,7 +1,6 @@
-//! Enums that are words of a format: one table each for reading, writing and listing them.
+//! Enums whose variants are words of a format.
 
-/// Declares an enum whose variants are words, with `ALL`, `as_str`, `parse` and `words`, and
-/// serialised as those words.
+/// Declares such an enum with `ALL`, `as_str`, `parse` and `words`; serde uses the same words.
 macro_rules! words {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         #[derive(
@@ -12,20 +11,17 @@ macro_rules! words {
         pub enum $name { $($(#[$doc])* #[serde(rename = $word)] $variant),+ }
 
         impl $name {
-            /// Every one, in the order of the format.
+            /// All variants, in the order of the format.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The word, as it is written.
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
 
-            /// Reads the word.
             pub fn parse(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|known| known.as_str() == text)
             }
 
-            /// Every word, in the order of the format.
             pub fn words() -> impl Iterator<Item = &'static str> + Clone {
                 Self::ALL.iter().map(|known| known.as_str())
             }
