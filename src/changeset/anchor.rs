@@ -1,4 +1,4 @@
-//! Lines of one content, found again in another; and other lines put in their place.
+//! Follows lines from one content to another, and replaces lines.
 
 use std::ops::Range;
 
@@ -6,11 +6,11 @@ use bstr::ByteSlice as _;
 
 use super::hunks::{Diff, Text};
 
-/// Where `lines` of `before` (from 0) stand in `after`; `None` where one of them is gone, or where
-/// something came between them. Lines that were moved are found if both contents hold them once.
+/// The place of `lines` of `before` (from 0) in `after`; `None` if a line is gone or another was
+/// inserted. Moved lines are found if both contents hold them exactly once.
 ///
 /// # Panics
-/// If `lines` goes beyond the last line of `before`.
+/// If `lines` ends beyond `before`.
 pub fn follow(before: &[u8], after: &[u8], lines: Range<usize>) -> Option<Range<usize>> {
     let diff = Diff::new(before, after);
     let mut moved = 0_isize;
@@ -27,7 +27,6 @@ pub fn follow(before: &[u8], after: &[u8], lines: Range<usize>) -> Option<Range<
     Some(start..start + lines.len())
 }
 
-/// Where the only place is that holds the same lines.
 fn elsewhere(before: &Text<'_>, after: &Text<'_>, lines: &Range<usize>) -> Option<Range<usize>> {
     let wanted = before.lines(lines.clone());
     if wanted.trim().is_empty() || only_place(before.bytes(), wanted).is_none() {
@@ -38,7 +37,7 @@ fn elsewhere(before: &Text<'_>, after: &Text<'_>, lines: &Range<usize>) -> Optio
     Some(start..start + lines.len())
 }
 
-/// Where `wanted`, whole lines, begins in `bytes`; `None` unless it is there once.
+/// `None` unless the whole lines `wanted` occur once.
 fn only_place(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     let is_whole = |at: &usize| {
         let end = at + wanted.len();
@@ -56,12 +55,11 @@ fn only_place(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     found.next().is_none().then_some(first)
 }
 
-/// `bytes` with `replacement` in place of `lines` (from 0). Where those end in CRLF and the replacement
-/// has LF alone, it gets CRLF; and the last line keeps its LF, or the lack of one. Of a last line without
-/// one the other lines of the file tell what ends a line there.
+/// Replaces `lines` (from 0). If they end in CRLF, a replacement with LF alone gets CRLF. The last
+/// line keeps its LF or the lack of one; then other lines of the file decide the ending.
 ///
 /// # Panics
-/// If `lines` goes beyond the last line.
+/// If `lines` ends beyond the last line.
 pub fn replace(bytes: &[u8], lines: Range<usize>, replacement: &str) -> Vec<u8> {
     let text = Text::new(bytes);
     let old = text.lines(lines.clone());
@@ -87,7 +85,6 @@ pub fn replace(bytes: &[u8], lines: Range<usize>, replacement: &str) -> Vec<u8> 
     [before, new.as_slice(), after].concat()
 }
 
-/// Whether more lines of `bytes` end in CRLF than in LF alone.
 fn mostly_crlf(bytes: &[u8]) -> bool {
     let crlf = bytes.find_iter(b"\r\n").count();
     crlf * 2 > bytes.find_iter(b"\n").count()
@@ -114,10 +111,10 @@ mod tests {
             ("a\nb\nc\n", "", 0..1, None),
             // Moved.
             ("f\n1\n2\n3\n4\n", "1\n2\n3\n4\nf\n", 0..1, Some(4..5)),
-            // Held twice, there or here: which one is not known.
+            // Twice in one content: ambiguous.
             ("f\n1\n2\n3\n4\n", "1\n2\nf\n3\n4\nf\n", 0..1, None),
             ("}\n1\n2\n3\n}\n", "1\n2\n3\n4\n}\n", 0..1, None),
-            // The last line lost its LF: it is another one.
+            // The last line lost its LF: another line.
             ("a\nb\n", "a\nb", 1..2, None),
         ];
         for (before, after, lines, expected) in cases {

@@ -1,4 +1,4 @@
-//! Bytes in JSON: a string where they are UTF-8, else `{"base64": "…"}`. Lossless.
+//! Bytes in JSON: a string if UTF-8, else `{"base64": "…"}`. Lossless.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,10 +6,6 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Writes `bytes`.
-///
-/// # Errors
-/// The serializer's own.
 pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Encoded {
@@ -21,15 +17,10 @@ pub fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S:
     }
 }
 
-/// Reads what [`serialize`] wrote.
-///
-/// # Errors
-/// If it is neither form, or the base64 is broken.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
     deserializer.deserialize_any(Form)
 }
 
-/// Either form, read without keeping it as something general first.
 struct Form;
 
 impl<'de> Visitor<'de> for Form {
@@ -57,7 +48,7 @@ impl<'de> Visitor<'de> for Form {
     }
 }
 
-/// Bytes for a public document: serialises as [`serialize`] does and says so in its schema.
+/// Bytes for a public document, with a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text<'a>(pub &'a [u8]);
 

@@ -1,4 +1,4 @@
-//! The lines by which the readers of both dialects tell an envelope.
+//! Lines that identify an envelope.
 
 use bstr::ByteSlice as _;
 
@@ -8,7 +8,7 @@ pub(super) enum Header<'a> {
     Update(&'a [u8]),
 }
 
-/// A file header, blanks around it ignored.
+/// Surrounding whitespace is ignored.
 pub(super) fn header(line: &[u8]) -> Option<Header<'_>> {
     let line = line.trim().strip_prefix(b"*** ")?;
     let after = |word: &str| line.strip_prefix(word.as_bytes()).map(|rest| rest.trim());
@@ -18,7 +18,6 @@ pub(super) fn header(line: &[u8]) -> Option<Header<'_>> {
         .or_else(|| after("Update File:").map(Header::Update))
 }
 
-/// Is it the first line of a file in an envelope?
 pub fn is_header(line: &[u8]) -> bool {
     line.starts_with(b"***") && header(line).is_some()
 }

@@ -1,26 +1,21 @@
-//! The files of a changeset as a person sees them: a rename is one thing, not two.
+//! The files of a changeset as a person sees them: a rename is one entry.
 
 use std::collections::BTreeMap;
 
 use super::{FileChange, RepoPath, file::File, hunks, moves};
 
-/// What happens to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EntryKind {
-    /// It is created.
     Added,
-    /// It is removed.
     Deleted,
-    /// Its content or mode changes.
     Modified,
-    /// It moves, and perhaps changes.
+    /// It moves, and may change.
     Renamed,
-    /// It is created with the content of another, and perhaps changed.
+    /// New file with the content of another, perhaps changed.
     Copied,
 }
 
 impl EntryKind {
-    /// The letter of `git diff --name-status`.
     pub fn letter(self) -> char {
         match self {
             Self::Added => 'A',
@@ -31,7 +26,6 @@ impl EntryKind {
         }
     }
 
-    /// In words.
     pub fn word(self) -> &'static str {
         match self {
             Self::Added => "new file",
@@ -43,61 +37,53 @@ impl EntryKind {
     }
 }
 
-/// One file, before and after.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
-    /// What happens.
     pub kind: EntryKind,
-    /// Where it was; for a new file, where it will be.
+    /// Equals `path` unless the file moves or is copied.
     pub old_path: &'a RepoPath,
-    /// Where it will be; for a deleted file, where it was.
     pub path: &'a RepoPath,
-    /// Content and mode it starts from.
     pub before: Option<&'a File>,
-    /// Content and mode it ends with.
     pub after: Option<&'a File>,
 }
 
 impl<'a> Entry<'a> {
-    /// The bytes before; none where there is no file.
     pub fn old_bytes(&self) -> &'a [u8] {
         self.before.map_or(&[], |file| &file.bytes)
     }
 
-    /// The bytes after; none where there is no file.
     pub fn new_bytes(&self) -> &'a [u8] {
         self.after.map_or(&[], |file| &file.bytes)
     }
 
-    /// True when it is shown as a whole because one side is binary (git's test).
+    /// True if a side is binary by git's test.
     pub fn is_binary(&self) -> bool {
         self.before.is_some_and(File::is_binary) || self.after.is_some_and(File::is_binary)
     }
 
-    /// True when too much changes to be told line by line unasked ([`hunks::is_large`]).
+    /// True if too large for a line diff by default ([`hunks::is_large`]).
     pub fn is_large(&self) -> bool {
         hunks::is_large(self.old_bytes(), self.new_bytes())
     }
 
-    /// True when it is shown as a whole and has no count of lines: it is binary or large.
+    /// True if shown without lines.
     pub fn is_whole(&self) -> bool {
         self.is_binary() || self.is_large()
     }
 
-    /// True when bytes change, not only mode or place.
+    /// True if bytes change, not only mode or path.
     pub fn changes_content(&self) -> bool {
         self.old_bytes() != self.new_bytes()
     }
 
-    /// How similar a file that is moved or copied is to its source, in percent ([`moves::similarity`]); `None`
-    /// for any other, and where the source is not at hand.
+    /// In percent ([`moves::similarity`]). `None` unless moved or copied from a source at hand.
     pub fn similarity(&self) -> Option<u8> {
         let is_it =
             matches!(self.kind, EntryKind::Renamed | EntryKind::Copied) && self.before.is_some();
         is_it.then(|| moves::similarity(self.old_bytes(), self.new_bytes()))
     }
 
-    /// Added and removed lines; none for a binary file or a large one.
+    /// Zero for a binary or large file.
     pub fn counts(&self) -> hunks::Counts {
         if self.is_whole() {
             return hunks::Counts::default();
@@ -107,8 +93,8 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Pairs the deletions and creations that are renames; the rest stays as it is. In the order of
-/// `changes`, a rename where its new path stands. A file that does not change is only the source of its copies.
+/// Pairs deletions and creations that are renames, in the order of `changes`; a rename is at its
+/// new path. An unchanged file is only the source of its copies.
 pub fn entries(changes: &[FileChange]) -> Vec<Entry<'_>> {
     let by_path: BTreeMap<&RepoPath, &FileChange> = match changes.iter().any(|c| c.origin.is_some())
     {
@@ -119,7 +105,7 @@ pub fn entries(changes: &[FileChange]) -> Vec<Entry<'_>> {
         None => change.origin.as_ref().and_then(|origin| by_path.get(origin).copied()),
         Some(_) => None,
     };
-    // The first creation that names a deleted path moves it; any other copies it.
+    // The first creation that names a deleted path is the move; others are copies.
     let mut moved: BTreeMap<&RepoPath, &RepoPath> = BTreeMap::new();
     for change in changes {
         if let Some(source) = origin_of(change).filter(|source| source.after.is_none()) {
@@ -141,7 +127,7 @@ pub fn entries(changes: &[FileChange]) -> Vec<Entry<'_>> {
                         kind: if renames { EntryKind::Renamed } else { EntryKind::Copied },
                         old_path,
                         path,
-                        // A copy's own `before` is nothing; compared with its source, if at hand.
+                        // A copy starts from its source, if at hand.
                         before: source.and_then(|source| source.before.as_ref()),
                         after,
                     });

@@ -1,13 +1,12 @@
-//! Globs over paths of the repository, as configuration has them.
+//! Globs over repository paths, as in settings.
 
 use globset::{GlobBuilder, GlobSet};
 
-/// The set of `globs`: one without a slash in front of its end matches a name in any directory, any
-/// other the whole path; a directory stands for what is in it. Upper and lower case are the same,
-/// because they may be in the file system.
+/// A glob without an inner slash matches a name in any directory, others match the whole path. A
+/// directory includes its content. Case is ignored: the file system may ignore it.
 ///
 /// # Errors
-/// The glob that is none.
+/// The invalid glob.
 pub fn set<T: AsRef<str>>(globs: &[T]) -> Result<GlobSet, String> {
     let mut set = GlobSet::builder();
     for glob in globs {

@@ -1,12 +1,11 @@
-//! What changed between two revisions of one change.
+//! Differences between two revisions of a changeset.
 
 use std::collections::BTreeSet;
 
 use super::{FileChange, RepoPath};
 
-/// From what one revision leads to, to what another leads to: what changed between them for
-/// someone who has seen the first. Paths that only one of them touches count as unchanged by the
-/// other.
+/// Changes from the result of `seen` to the result of `now`. A path that only one revision touches
+/// is unchanged in the other.
 pub fn interdiff(seen: &[FileChange], now: &[FileChange]) -> Vec<FileChange> {
     let paths: BTreeSet<&RepoPath> = seen.iter().chain(now).map(|change| &change.path).collect();
     let mut changes = Vec::new();

@@ -1,10 +1,8 @@
-//! How large a patch may be, and the codes of what is wrong with one. Beyond these sizes it is refused
-//! with `size_limit_exceeded` before anything is built from it.
+//! Limits and error codes of patches. A larger patch is refused before anything is built from it.
 
 use super::file::File;
 use crate::error::{Error, Result, codes as general};
 
-/// Error codes of patches.
 pub mod codes {
     crate::codes! {
         PATCH_INVALID = "patch_invalid", Invalid, "the input is not a patch, or a malformed one";
@@ -17,22 +15,20 @@ pub mod codes {
     }
 }
 
-/// Bytes of a whole patch.
+/// In bytes.
 pub const PATCH: usize = 64 << 20;
-/// Bytes of one line of a patch.
+/// In bytes.
 pub const LINE: usize = 8 << 20;
-/// Lines of a patch.
 pub const LINES: usize = 4_000_000;
-/// Hunks (or chunks of an envelope) of a patch.
+/// Hunks, or chunks of an envelope.
 pub const HUNKS: usize = 200_000;
-/// Files of a patch.
 pub const FILES: usize = 50_000;
-/// Bytes of one file that a patch makes.
+/// Bytes of one resulting file.
 pub const FILE: usize = 128 << 20;
-/// Bytes of all files that a patch makes, and of all that it reads.
+/// Bytes of all files read and written.
 pub const TOTAL: usize = 512 << 20;
 
-/// What is left of [`TOTAL`].
+/// Remainder of [`TOTAL`].
 #[derive(Debug)]
 pub(super) struct Budget(usize);
 
@@ -43,15 +39,13 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Bytes that one more file may have.
+    /// For one more file.
     pub fn left(&self) -> usize {
         FILE.min(self.0)
     }
 
-    /// Counts a file that is read or made.
-    ///
     /// # Errors
-    /// `size_limit_exceeded` if it, or all together, are too large.
+    /// `size_limit_exceeded`, for the file or the total.
     pub fn spend(&mut self, file: Option<&File>) -> Result<()> {
         let bytes = file.map_or(0, |file| file.bytes.len());
         if bytes > FILE {
@@ -69,7 +63,6 @@ impl Budget {
     }
 }
 
-/// `size_limit_exceeded` of one file of a patch.
 pub(super) fn too_large(bytes: usize, limit: usize) -> Error {
     let what = format!("a file of the patch has {bytes} bytes; the limit is {limit}");
     Error::new(&general::SIZE_LIMIT, what).hint("split the patch into smaller ones")

@@ -1,4 +1,4 @@
-//! Marks: what a reviewer should look at twice in a proposal, and where. Pure.
+//! Marks: reasons to look twice at a proposal, and their places. Pure.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::RepoPath;
 use crate::words::words;
 
 words! {
-    /// What a mark is about; in the order in which marks are listed.
+    /// The subject of a mark, in the order in which marks are listed.
     pub enum Word {
         /// It adds what looks like a secret, or changes a file that may hold some.
         Secret = "secret",
@@ -40,7 +40,7 @@ words! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ReviewMark")]
 pub struct Mark {
-    /// What it is about.
+    /// The subject of the mark.
     pub mark: Word,
     /// The file; null for what is about the proposal as a whole, or counts further files.
     pub path: Option<String>,
@@ -51,17 +51,16 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Of a file as a whole; `message` goes on from its name.
+    /// `message` continues after the file's name.
     pub fn of_file(mark: Word, path: &RepoPath, message: impl Into<String>) -> Self {
         Self { mark, path: Some(path.display().to_string()), line: None, message: message.into() }
     }
 
-    /// Whether it is about this line of the file at `path`.
     pub fn is_at(&self, path: &str, line: usize) -> bool {
         self.path.as_deref() == Some(path) && self.line == Some(line)
     }
 
-    /// `secret: s.env:1: GitHub token (40 bytes)`, as it came: not safe for a terminal.
+    /// `secret: s.env:1: GitHub token (40 bytes)`; not escaped for a terminal.
     pub fn text(&self) -> String {
         let Self { mark, path, line, message } = self;
         let word = mark.as_str();
@@ -73,10 +72,10 @@ impl Mark {
     }
 }
 
-/// Most places that are named of one word: a hostile proposal may have thousands.
+/// Most places per word: a hostile proposal may have thousands.
 const MOST: usize = 20;
 
-/// `found` in the order of their words, each place once; of one word at most 20, and then how many more.
+/// Sorts by word, drops duplicates, and counts all beyond 20 per word.
 pub fn limited(found: Vec<Mark>) -> Vec<Mark> {
     let mut by_word: BTreeMap<Word, Vec<Mark>> = BTreeMap::new();
     for mark in found {
@@ -94,14 +93,12 @@ pub fn limited(found: Vec<Mark>) -> Vec<Mark> {
     by_word.into_values().flatten().collect()
 }
 
-/// The place of a proposal with these marks in the order of review; 0 comes first. What is for another branch
-/// is no more urgent for it.
+/// Rank in the order of review, 0 first. A proposal for another branch is not more urgent.
 pub fn class(marks: &[Mark]) -> u8 {
     let here = marks.iter().map(|mark| mark.mark).filter(|word| *word != Word::OtherBranch);
     here.map(|word| u8::from(word == Word::Deletes)).min().unwrap_or(2)
 }
 
-/// The words of `marks`, each once: `secret, build`.
 pub fn words<'m>(marks: impl IntoIterator<Item = &'m Mark>) -> String {
     let mut words: Vec<Word> = marks.into_iter().map(|mark| mark.mark).collect();
     words.sort_unstable();
@@ -109,8 +106,7 @@ pub fn words<'m>(marks: impl IntoIterator<Item = &'m Mark>) -> String {
     words.into_iter().map(Word::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// What a question about proposals with these marks says of them, in front of its end: ` (2 of 7 carry
-/// marks: secret, build)`.
+/// ` (2 of 7 carry marks: secret, build)`.
 pub fn in_question<'m>(each: impl IntoIterator<Item = &'m [Mark]>) -> String {
     let each: Vec<&[Mark]> = each.into_iter().collect();
     let marked = each.iter().filter(|marks| !marks.is_empty()).count();
@@ -122,8 +118,7 @@ pub fn in_question<'m>(each: impl IntoIterator<Item = &'m [Mark]>) -> String {
     }
 }
 
-/// The mark of a proposal that was made for the branch `made_for`, where `head` is another one. None where
-/// either is not known.
+/// `None` if HEAD is on `made_for`, or either is unknown.
 pub fn other_branch(made_for: Option<&str>, head: Option<&str>) -> Option<Mark> {
     let made_for = elsewhere(made_for, head)?;
     let head = short_branch(head.unwrap_or("HEAD"));
@@ -135,13 +130,12 @@ pub fn other_branch(made_for: Option<&str>, head: Option<&str>) -> Option<Mark> 
     })
 }
 
-/// The short name of `branch`, where HEAD is on the branch `head` and that is another.
+/// `None` if HEAD is on `branch`.
 pub fn elsewhere<'a>(branch: Option<&'a str>, head: Option<&str>) -> Option<&'a str> {
     let branch = branch?;
     (branch != head?).then_some(short_branch(branch))
 }
 
-/// A branch as people name it.
 pub fn short_branch(name: &str) -> &str {
     name.strip_prefix("refs/heads/").unwrap_or(name)
 }

@@ -1,7 +1,6 @@
-//! Three-way merge of file contents, line by line, through gix's blob merge.
+//! Three-way merge of file contents by lines, through gix's blob merge.
 //!
-//! Bytes in, bytes out; what is binary is not merged. Conflicts come as marked text, the way git
-//! writes it, and as a list.
+//! Binary content is not merged. Conflicts come as a list, and as git's marked text.
 
 use std::num::NonZeroU8;
 use std::ops::Range;
@@ -14,7 +13,7 @@ use gix::merge::blob::builtin_driver::text::{Conflict as Style, ConflictStyle, L
 use super::file::is_binary;
 use super::hunks::is_large;
 
-/// Names of the two sides in conflict markers.
+/// Labels in conflict markers.
 #[derive(Clone, Copy, Debug)]
 pub struct Sides<'a> {
     /// The present file, after `<<<<<<<`.
@@ -23,34 +22,30 @@ pub struct Sides<'a> {
     pub theirs: &'a str,
 }
 
-/// What came of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merged {
-    /// Both changes fit.
     Clean(Vec<u8>),
-    /// They do not.
     Conflict {
-        /// The file with conflict markers.
+        /// Text with conflict markers.
         marked: Vec<u8>,
-        /// Every conflict, in file order.
+        /// In file order.
         hunks: Vec<ConflictHunk>,
     },
-    /// A side is binary or changed too much ([`is_large`]), and both changed.
+    /// Both sides changed, and one is binary or too large ([`is_large`]).
     Binary,
 }
 
-/// One place where both sides changed the same lines differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConflictHunk {
-    /// The line it starts at in the present file, from 1.
+    /// From 1, in the present file.
     pub line: usize,
-    /// The lines there now.
+    /// Present lines.
     pub ours: Vec<u8>,
-    /// The lines the change wants.
+    /// Proposed lines.
     pub theirs: Vec<u8>,
 }
 
-/// Applies what leads from `base` to `theirs` to `ours`.
+/// Applies the change from `base` to `theirs` to `ours`.
 pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], sides: Sides<'_>) -> Merged {
     if ours == theirs || base == theirs {
         return Merged::Clean(ours.into());
@@ -70,8 +65,8 @@ pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], sides: Sides<'_>) -> Merge
     }
 }
 
-/// As [`merge`], with the lines of `theirs` wherever both sides changed the same ones, and whether there are
-/// such lines. `None` where a side is binary, and both changed.
+/// As [`merge`], but takes `theirs` on conflict; true if there was one. `None` if both changed and
+/// a side is binary.
 pub fn preferring_theirs(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<(Vec<u8>, bool)> {
     match merge(base, ours, theirs, Sides { ours: "", theirs: "" }) {
         Merged::Clean(bytes) => Some((bytes, false)),
@@ -86,18 +81,16 @@ pub fn preferring_theirs(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<(Vec
     }
 }
 
-/// A conflict as text for a person to settle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsettled {
-    /// The merged text; where it does not fit, the lines of all three sides between markers, as
-    /// git's `merge.conflictStyle=diff3` writes them.
+    /// Conflicts have all three sides, as in git's `diff3` style.
     pub marked: Vec<u8>,
-    /// The lines of `marked`, from 0, that each conflict takes, markers included.
+    /// Lines of `marked` (from 0) per conflict, with markers.
     pub regions: Vec<Range<usize>>,
 }
 
-/// As [`merge`], with what the change started from between markers, too, named `ancestor`. `None`
-/// where it fits, or a side is binary.
+/// As [`merge`], with the base between markers, labelled `ancestor`. `None` without conflict, or if
+/// a side is binary.
 pub fn unsettled(
     base: &[u8],
     ours: &[u8],
@@ -124,14 +117,14 @@ pub fn unsettled(
     (!regions.is_empty()).then_some(Unsettled { marked, regions })
 }
 
-/// Whether both sides can be merged with what they changed line by line.
+/// False if a side is binary or changes too much.
 fn has_lines([base, ours, theirs]: [&[u8]; 3]) -> bool {
     !([base, ours, theirs].into_iter().any(is_binary))
         && !is_large(base, ours)
         && !is_large(base, theirs)
 }
 
-/// The merged text, or else the marked one and the length of its markers.
+/// The error has the marked text and its marker length.
 fn run(
     base: &[u8],
     ours: &[u8],
@@ -158,7 +151,7 @@ fn run(
     }
 }
 
-/// Git's seven, or more where the text itself has lines that look like markers.
+/// Git's seven; more if the text has lines like markers.
 fn marker_size(texts: &[&[u8]]) -> NonZeroU8 {
     let longest = texts
         .iter()
@@ -175,7 +168,7 @@ fn marker_size(texts: &[&[u8]]) -> NonZeroU8 {
     NonZeroU8::new(size).unwrap_or(NonZeroU8::MIN)
 }
 
-/// Reads the conflicts out of marked text; `size` is longer than any marker-like line in it.
+/// `size` exceeds any marker-like line of the text.
 fn hunks(marked: &[u8], size: usize) -> Vec<ConflictHunk> {
     let mut found = Vec::new();
     let mut ours_line = 1;

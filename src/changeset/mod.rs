@@ -1,7 +1,6 @@
-//! The changeset engine: what every input form compiles to, and what is applied.
+//! The changeset engine: every input form compiles to a [`Changeset`].
 //!
-//! Pure: nothing here opens a file or a repository. Readers take the present state of files
-//! through [`Snapshot`] and return a [`Changeset`].
+//! Pure: readers get the present files through [`Snapshot`].
 
 pub mod anchor;
 pub mod bytes;
@@ -40,7 +39,6 @@ use bstr::ByteSlice as _;
 
 use crate::error::{Error, Result};
 
-/// Error codes of the changeset engine.
 pub mod codes {
     crate::codes! {
         PATH_INVALID = "path_invalid", Invalid, "a path is absolute, leaves the repository, or cannot be a file in it";
@@ -57,41 +55,36 @@ pub mod codes {
     }
 }
 
-/// Bytes of content that a proposal may have, both sides of all files together, where one of them may have `largest`:
-/// 64 MiB, or two of those.
+/// Most bytes of a proposal, both sides of all files: 64 MiB, or twice `largest`, the limit of one
+/// file.
 pub fn most_content(largest: u64) -> u64 {
     (64 << 20).max(largest.saturating_mul(2))
 }
 
-/// One file, before and after.
+/// One file before and after.
 ///
-/// `before: None` creates the file, `after: None` deletes it. A rename is the deletion of one
-/// path and the creation of another whose `origin` names the first; a copy has the `origin` only.
+/// `before: None` creates the file, `after: None` deletes it. A rename is a deletion and a creation
+/// whose `origin` is the deleted path; a copy has only the `origin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
-    /// Where, relative to the repository's top.
     pub path: RepoPath,
-    /// Content and mode the change starts from.
     pub before: Option<File>,
-    /// Content and mode it leads to.
     pub after: Option<File>,
-    /// For display: the path this content was moved or copied from.
+    /// For display: source of a move or copy.
     pub origin: Option<RepoPath>,
-    /// The replacements the change was written as, if it was; they allow it to be matched anew
-    /// in a file that has changed elsewhere.
+    /// The change as replacements, if written so: they can match again in a changed file.
     pub snippets: Vec<Snippet>,
 }
 
 impl FileChange {
-    /// Refuses a new file whose name has control characters: a line break in a name is one in every
-    /// list of names, and no program that people or agents write with makes such names. A file that
-    /// is there already may have them.
+    /// Refuses control characters in the name of a new file: a line break would split lists of
+    /// names, and ordinary programs make no such names. Existing files may have them.
     ///
     /// # Errors
     /// `path_invalid`.
     pub fn refuse_control_name(&self) -> Result<()> {
         let name = self.path.as_bstr();
-        // Beside those of ASCII the C1 characters, which some terminals obey as well.
+        // C1 too, which some terminals obey.
         if self.before.is_some() || !name.chars().any(char::is_control) {
             return Ok(());
         }
@@ -103,41 +96,36 @@ impl FileChange {
     }
 }
 
-/// Replace one piece of text by another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// Bytes to find. Empty only for a new file.
+    /// Empty only for a new file.
     pub old: Vec<u8>,
-    /// Bytes to put there.
     pub new: Vec<u8>,
-    /// Which of several matches.
     pub occurrence: Occurrence,
 }
 
-/// Which of several matches of a snippet is meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Occurrence {
-    /// There must be exactly one.
+    /// Exactly one match.
     #[default]
     Unique,
-    /// The nth, counted from 1.
+    /// Counted from 1.
     Nth(u32),
-    /// Every one.
     All,
 }
 
-/// Changes to one or more files, each path once, in path order.
+/// Each path once, in path order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changeset {
     changes: Vec<FileChange>,
 }
 
 impl Changeset {
-    /// Orders and checks `changes`.
+    /// Sorts and checks `changes`.
     ///
     /// # Errors
-    /// `changeset_invalid` if a path occurs twice or one path is a directory of another's;
-    /// `no_change` if nothing would change.
+    /// `changeset_invalid` if a path occurs twice, or is a directory of another; `no_change` if
+    /// nothing would change.
     pub fn new(mut changes: Vec<FileChange>) -> Result<Self> {
         changes.retain(|change| change.before != change.after);
         if changes.is_empty() {
@@ -170,15 +158,12 @@ impl Changeset {
         Ok(Self { changes })
     }
 
-    /// The changes, in path order.
     pub fn changes(&self) -> &[FileChange] {
         &self.changes
     }
 
-    /// Refuses results over the size `limit` of a file, and more than a proposal may have together.
-    ///
     /// # Errors
-    /// `size_limit_exceeded`.
+    /// `size_limit_exceeded` over `limit` bytes per file, or [`most_content`] in all.
     pub fn limit_sizes(&self, limit: u64) -> Result<()> {
         let sides = self.changes().iter().flat_map(|change| [&change.before, &change.after]);
         let total: u64 = sides.flatten().map(|file| file.bytes.len() as u64).sum();
@@ -208,83 +193,66 @@ impl Changeset {
         Ok(())
     }
 
-    /// Gives the changes up, in path order.
     pub fn into_changes(self) -> Vec<FileChange> {
         self.changes
     }
 }
 
-/// The present state of files, as a reader of a patch or snippet sees it.
+/// Present files.
 pub trait Snapshot {
-    /// The file at `path`, or `None` where there is none.
-    ///
     /// # Errors
-    /// Where something that is no regular file is in the way (symlink, submodule, directory), or it
-    /// cannot be read or is over the size limit.
+    /// If a symlink, submodule or directory is in the way, or the file is unreadable or over the
+    /// size limit.
     fn file(&self, path: &RepoPath) -> Result<Option<File>>;
 
-    /// Says that [`Snapshot::file`] will be asked for `paths`, so that they can be read together.
-    /// Paths need not exist; nothing but speed depends on it.
+    /// Announces paths, to read them together. Paths need not exist; only speed depends on it.
     fn expect(&self, paths: &[&RepoPath]) {
         let _ = paths;
     }
 
-    /// Where changes that are planned on these files, and are not written yet, have moved the one at `path`.
+    /// New path, if planned and unwritten changes move the file.
     fn moved(&self, path: &RepoPath) -> Option<RepoPath> {
         let _ = path;
         None
     }
 
-    /// What an absolute `path` is from the top of these files; `None` if it does not lead there, or that is
-    /// not known.
+    /// An absolute `path` relative to the top of these files; `None` if outside or unknown.
     fn below_top(&self, path: &[u8]) -> Option<Vec<u8>> {
         let _ = path;
         None
     }
 
-    /// What git makes of the content `before` by `patch`, which has one binary change, of a file `f`.
+    /// Applies `patch`, one binary change to a file `f`, through git.
     ///
     /// # Errors
-    /// `patch_invalid`; `size_limit_exceeded` if that has more than `most` bytes.
+    /// `patch_invalid`; `size_limit_exceeded` beyond `most` bytes.
     fn binary(&self, before: &[u8], patch: &[u8], most: usize) -> Result<Vec<u8>> {
         let _ = (before, patch, most);
         let what = "a binary change is applied by git, which is not at hand here";
         Err(Error::new(&limits::codes::PATCH_UNSUPPORTED, what).hint("send the files themselves"))
     }
 
-    /// Says what is about to be written, all of it: attributes may be among it, by which git reads the rest.
-    ///
-    /// # Errors
-    /// As [`Snapshot::stored`].
+    /// Announces all content to be written: it may contain attributes, by which git reads the rest.
     fn announce(&self, changes: &[FileChange]) -> Result<()> {
         let _ = changes;
         Ok(())
     }
 
-    /// What git stores of `bytes`, written to `path` with all that was announced; `None` if they stay as they are.
-    ///
-    /// # Errors
-    /// If the repository's attributes cannot be read.
+    /// The form in which git stores `bytes` at `path`, with everything announced; `None` if
+    /// unchanged.
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let _ = (path, bytes);
         Ok(None)
     }
 
-    /// Whether git merges the file at `path` line by line, which its attribute `merge` may rule out. Asked
-    /// only where both sides have changed it.
-    ///
-    /// # Errors
-    /// If the repository's attributes cannot be read.
+    /// False if the attribute `merge` rules out a merge by lines. Asked only if both sides changed.
     fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
         let _ = path;
         Ok(true)
     }
 }
 
-/// Brings the results of `changes`, as somebody wrote them, into the form that git stores.
-///
-/// # Errors
-/// As [`Snapshot::stored`].
+/// Converts results to the form that git stores.
 pub(crate) fn store_form(changes: &mut [FileChange], files: &dyn Snapshot) -> Result<()> {
     files.announce(changes)?;
     for change in changes {

@@ -1,27 +1,25 @@
-//! Files that were moved or copied, recognised by their content, as `git diff -M` does: a created file
-//! that is like a deleted one is a rename of it, one that is like a file which the same changeset edits
-//! is a copy of it. Pure.
+//! Recognises moves and copies by content, like `git diff -M`. A new file like a deleted one is a
+//! rename; one like an edited file of the changeset is a copy. Pure.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::{Changeset, FileChange, RepoPath, file};
 
-/// Least similarity of a rename, in percent: git's own default.
+/// Least similarity of a rename in percent: git's default.
 pub const RENAMED: u8 = 50;
-/// Least similarity of a copy, in percent. Git has the same as for renames, but looks for copies only
-/// when asked: files of one project resemble each other.
+/// Least similarity of a copy in percent. Git's is lower, but git looks for copies only on request:
+/// files of a project resemble each other.
 pub const COPIED: u8 = 80;
-/// Bytes of the smallest file that is copied: short ones are alike by chance.
+/// In bytes: short files are alike by chance.
 pub const SMALLEST: usize = 100;
-/// Most pairs of files that are compared line by line; as with git's `diff.renameLimit`, what is beyond it
-/// is recognised only where the content is the same.
+/// Most pairs compared by lines. Beyond it, as with git's `diff.renameLimit`, only identical
+/// content counts.
 const MOST_PAIRS: usize = 40_000;
-/// Bytes of the largest file that is compared line by line.
+/// In bytes.
 const LARGEST: usize = 4 << 20;
 
 impl Changeset {
-    /// As it is, with the origin of each created file that was moved or copied from another one of it.
     #[must_use]
     pub fn with_origins(mut self) -> Self {
         name_origins(&mut self.changes);
@@ -29,8 +27,7 @@ impl Changeset {
     }
 }
 
-/// Names the origin of each created file of `changes` that has none and was moved or copied from another
-/// one of them. Empty files are nobody's copy.
+/// Names the origins of created files. Empty files are not copies.
 pub fn name_origins(changes: &mut [FileChange]) {
     let found = Search::of(changes).found();
     for (at, origin) in found {
@@ -38,8 +35,8 @@ pub fn name_origins(changes: &mut [FileChange]) {
     }
 }
 
-/// How much of the larger of two contents stands in the other one, in percent, counted as git does: by
-/// the bytes of equal lines, wherever they stand. 100 only for the same bytes.
+/// Part of the larger content that is in the other, in percent. As in git, bytes of equal lines
+/// count, in any order. 100 only for identical bytes.
 pub fn similarity(before: &[u8], after: &[u8]) -> u8 {
     if before == after {
         return 100;
@@ -47,7 +44,7 @@ pub fn similarity(before: &[u8], after: &[u8]) -> u8 {
     Spans::of(before).similarity(&Spans::of(after))
 }
 
-/// A content as the bytes in each of its distinct lines.
+/// Bytes per distinct line.
 struct Spans {
     size: usize,
     bytes: BTreeMap<u64, usize>,
@@ -62,7 +59,7 @@ impl Spans {
             span.hash(&mut hasher);
             *bytes.entry(hasher.finish()).or_default() += span.len();
         };
-        // As git: spans of at most 64 bytes, and without the CR of CR LF in a text.
+        // As in git: spans of at most 64 bytes; text without the CR of CRLF.
         let mut span = Vec::with_capacity(64);
         for (at, byte) in content.iter().enumerate() {
             if is_text && *byte == b'\r' && content.get(at + 1) == Some(&b'\n') {
@@ -86,20 +83,18 @@ impl Spans {
             common += other.bytes.get(span).map_or(0, |others| *bytes.min(others));
         }
         let score = (common * SCORE).checked_div(most).unwrap_or_default();
-        // The same lines in another order, or with other line endings, are not the same content.
         u8::try_from(score * 100 / SCORE).unwrap_or(100).min(99)
     }
 }
 
-/// Git's scale, which it rounds down to before it makes percents of it.
+/// Git's scale; git rounds down to it before it computes percents.
 const SCORE: usize = 60_000;
 
-/// Whether sizes alone rule out that two contents are similar by `least` percent.
+/// True if sizes alone rule out a similarity of `least` percent.
 pub fn is_apart(a: usize, b: usize, least: u8) -> bool {
     a.min(b) * 100 < a.max(b) * usize::from(least)
 }
 
-/// A file that may have been moved or copied elsewhere.
 struct Source<'a> {
     path: &'a RepoPath,
     bytes: &'a [u8],
@@ -108,7 +103,7 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Whether a created file may be one that went from here, or is a copy of one that stays.
+    /// True if a file can come from here: by a move if `goes`, else by a copy.
     fn is_open(&self, goes: bool) -> bool {
         self.goes == goes && if goes { !self.taken } else { self.bytes.len() >= SMALLEST }
     }
@@ -140,7 +135,7 @@ impl<'a> Search<'a> {
         Self { created, sources }
     }
 
-    /// The created files, by their place among the changes, and where each comes from.
+    /// Index and origin.
     fn found(mut self) -> Vec<(usize, RepoPath)> {
         if self.created.is_empty() || self.sources.is_empty() {
             return Vec::new();
@@ -151,7 +146,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// Those with the very same content; of several sources one that goes, then one of the same name.
+    /// Identical content. A deleted source wins, then one of the same name.
     fn same(&mut self) -> Vec<(usize, RepoPath)> {
         let mut by_content: BTreeMap<&[u8], Vec<usize>> = BTreeMap::new();
         for (at, source) in self.sources.iter().enumerate() {
@@ -177,7 +172,7 @@ impl<'a> Search<'a> {
         found
     }
 
-    /// The most similar pairs first: with sources that go, each of them once, or with those that stay.
+    /// Most similar pairs first. With `goes`, each deleted source is used once.
     fn alike(&mut self, goes: bool, least: u8) -> Vec<(usize, RepoPath)> {
         let is_it = |source: &&Source<'_>| source.is_open(goes);
         let open = self.sources.iter().filter(is_it).count();

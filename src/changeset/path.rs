@@ -8,23 +8,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::codes;
 use crate::error::{Error, Result};
 
-/// Longest path accepted, in bytes: `PATH_MAX` on Linux.
+/// Longest path in bytes: Linux's `PATH_MAX`.
 pub const MAX_LEN: usize = 4096;
 
-/// A path of a file inside the repository: relative to its top, `/`-separated, without empty,
-/// `.` or `..` components, and without any spelling of `.git` that git guards against on any
-/// system (NTFS short names and streams, HFS+ ignorable characters).
+/// A file path relative to the repository's top, `/`-separated, without empty, `.` or `..`
+/// components. Every spelling of `.git` that git guards against on any system is refused (NTFS
+/// short names and streams, HFS+ ignorable characters).
 ///
-/// Bytes, because git paths are bytes; in JSON a string where it is UTF-8, else
-/// `{"base64": "…"}`.
+/// Bytes, as in git; in JSON a string if UTF-8, else `{"base64": "…"}`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RepoPath(BString);
 
 impl RepoPath {
-    /// Validates a path that a caller gave.
-    ///
     /// # Errors
-    /// `path_invalid` or `path_in_git_dir`, with what is wrong about it.
+    /// `path_invalid` or `path_in_git_dir`, with the reason.
     pub fn new(path: impl AsRef<[u8]>) -> Result<Self> {
         let path = path.as_ref();
         if path.contains(&b'\\') {
@@ -34,28 +31,22 @@ impl RepoPath {
         Self::from_tree(path)
     }
 
-    /// Validates a path that git itself already tracks: as [`RepoPath::new`], but a backslash
-    /// may be part of a name.
-    ///
-    /// # Errors
-    /// As [`RepoPath::new`].
+    /// For a path that git tracks: a backslash may be part of a name.
     pub fn from_tree(path: impl AsRef<[u8]>) -> Result<Self> {
         let path = path.as_ref();
         check(path)?;
         Ok(Self(path.into()))
     }
 
-    /// The bytes, `/`-separated.
     pub fn as_bstr(&self) -> &BStr {
         self.0.as_bstr()
     }
 
-    /// The components, first to last.
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &BStr> {
         self.0.split(|b| *b == b'/').map(ByteSlice::as_bstr)
     }
 
-    /// The directories above it, nearest first, without the repository's top.
+    /// Nearest first, without the top.
     pub fn parents(&self) -> impl Iterator<Item = RepoPath> + '_ {
         let mut end = self.0.len();
         std::iter::from_fn(move || {
@@ -64,23 +55,20 @@ impl RepoPath {
         })
     }
 
-    /// The last component.
     pub fn file_name(&self) -> &BStr {
         let start = self.0.rfind_byte(b'/').map_or(0, |slash| slash + 1);
         self.0[start..].as_bstr()
     }
 
-    /// As a path of the file system, relative.
     pub fn to_path(&self) -> std::path::PathBuf {
         self.0.to_path_lossy().into_owned()
     }
 
-    /// For messages: invalid UTF-8 replaced. Control characters are the renderer's business.
+    /// Invalid UTF-8 is replaced, control characters stay.
     pub fn display(&self) -> impl fmt::Display + '_ {
         self.0.as_bstr()
     }
 
-    /// The path as UTF-8, if it is.
     pub fn to_str(&self) -> Option<&str> {
         self.0.to_str().ok()
     }
@@ -112,7 +100,7 @@ fn check(path: &[u8]) -> Result<()> {
     }
     for component in path.split(|b| *b == b'/') {
         check_component(path, component)?;
-        // A name such as `..\x` is two components where backslash separates.
+        // `..\x` is two components where a backslash separates.
         for piece in component.split(|b| *b == b'\\').filter(|piece| *piece != component) {
             if piece == b".." || (!piece.is_empty() && is_dot_git(piece)) {
                 check_component(path, piece)?;
@@ -142,7 +130,7 @@ fn check_component(path: &[u8], component: &[u8]) -> Result<()> {
     }
 }
 
-/// Whether `path` leads above where it begins; a backslash may separate as well.
+/// True if `path` leads above its start; a backslash may separate too.
 fn leaves(path: &[u8]) -> bool {
     let mut depth = 0;
     path.split(|b| matches!(b, b'/' | b'\\')).any(|component| {
@@ -151,7 +139,7 @@ fn leaves(path: &[u8]) -> bool {
     })
 }
 
-/// Git's own guards (`core.protectNTFS`, `core.protectHFS`), always on.
+/// Git's guards `core.protectNTFS` and `core.protectHFS`, always on.
 fn is_dot_git(name: &[u8]) -> bool {
     use gix::validate::path::component::Options;
     let options = Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };

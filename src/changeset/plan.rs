@@ -1,9 +1,9 @@
-//! What applying a changeset to the present files comes to. Pure.
+//! Plans how a changeset applies to the present files. Pure.
 //!
-//! Per file: same as before the change: write it. Same as after: already there. Different: a
-//! three-way merge with the change's own before-state as base, and where that conflicts, the
-//! change's snippets matched anew. The merge comes first because it knows what the change
-//! replaced: a snippet such as `x` → `x y` matches again in a text that has `x y` already.
+//! A file equal to `before` is written, one equal to `after` is done already. Otherwise a three-way
+//! merge has `before` as base, and on conflict the change's snippets are matched again. The merge
+//! comes first because it knows the replaced text: `x` → `x y` matches again where `x y` already
+//! is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,23 +12,17 @@ use super::{File, FileChange, Mode, RepoPath, Snapshot, codes, snippet};
 use crate::error::{Error, Result};
 use crate::words::words;
 
-/// What becomes of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolved {
-    /// The file is what the change started from.
     Clean,
-    /// The file is already what the change leads to.
     Already,
-    /// The file has changed elsewhere, and both fit.
     Merged(MergedBy),
-    /// It does not fit.
     Conflict(Conflict),
-    /// It is generated from the other files, by a generator of this name and version.
+    /// Generated from other files, by a generator of this name and version.
     Derived(&'static str),
 }
 
 impl Resolved {
-    /// `clean`, `already`, `merged`, `conflict` or `derived`.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Clean => "clean",
@@ -41,7 +35,7 @@ impl Resolved {
 }
 
 words! {
-    /// What made a change fit a file that has changed.
+    /// The method that made a change fit a changed file.
     pub enum MergedBy {
         /// Three-way merge of the lines.
         ThreeWay = "three_way",
@@ -52,14 +46,11 @@ words! {
     }
 }
 
-/// Why a change does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// Which kind.
     pub reason: Reason,
-    /// The lines both sides changed, if it is that.
     pub hunks: Vec<ConflictHunk>,
-    /// The file with conflict markers, where lines can show the conflict.
+    /// `None` if lines cannot show the conflict.
     pub marked: Option<File>,
 }
 
@@ -75,7 +66,7 @@ words! {
         Missing = "missing",
         /// The change deletes a file that has changed since.
         ChangedSince = "changed_since",
-        /// The change, of which no lines are known any more, replaces a file that has changed since.
+        /// The change, of which no lines are known, replaces a file that has changed since.
         Replaced = "replaced",
         /// The change creates a file that is there with other content.
         Exists = "exists",
@@ -83,7 +74,7 @@ words! {
 }
 
 impl Reason {
-    /// End of a sentence that starts with the path.
+    /// Completes a sentence that starts with the path.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Content => "has other changes in the same lines",
@@ -96,21 +87,17 @@ impl Reason {
     }
 }
 
-/// One file of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
-    /// Where.
     pub path: RepoPath,
-    /// What is there now.
     pub now: Option<File>,
-    /// What shall be there; for a conflict what is there now.
+    /// The present file on conflict.
     pub after: Option<File>,
-    /// What becomes of it.
     pub outcome: Resolved,
 }
 
 impl Planned {
-    /// The present file against what shall be there. `origin` is the path that it is moved or copied from.
+    /// `origin` is the source of a move or copy.
     pub fn change(&self, origin: Option<RepoPath>) -> FileChange {
         FileChange {
             path: self.path.clone(),
@@ -122,18 +109,14 @@ impl Planned {
     }
 }
 
-/// What applying comes to, in path order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Resolution {
-    /// Every file of the changeset.
+    /// In path order.
     pub files: Vec<Planned>,
 }
 
-/// Plans to apply `changes` to the files of `snapshot`.
-///
 /// # Errors
-/// The snapshot's own: something that is no regular file is in the way, a file is over the limit.
-/// Conflicts are part of the plan, not errors.
+/// Errors of the snapshot only: conflicts are part of the plan.
 pub fn plan(
     changes: &[FileChange],
     snapshot: &dyn Snapshot,
@@ -141,13 +124,13 @@ pub fn plan(
 ) -> Result<Resolution> {
     let deleted: BTreeSet<&RepoPath> =
         changes.iter().filter(|c| c.after.is_none()).map(|c| &c.path).collect();
-    // Where the files that are moved or copied come from.
+    // Indexes by path, for origins.
     let places: BTreeMap<&RepoPath, usize> = if changes.iter().any(|c| c.origin.is_some()) {
         changes.iter().enumerate().map(|(at, change)| (&change.path, at)).collect()
     } else {
         BTreeMap::new()
     };
-    // The place of what goes as `change` comes.
+    // Index of the deletion that `change` moves.
     let source = |change: &FileChange| {
         let origin = change.origin.as_ref().filter(|_| change.before.is_none())?;
         let at = *places.get(origin)?;
@@ -168,7 +151,7 @@ pub fn plan(
         files.push(Planned { path: change.path.clone(), now, after, outcome });
     }
     for (at, change) in changes.iter().enumerate() {
-        // It was moved elsewhere, or deleted, and what it becomes is not there.
+        // The source was moved or deleted since, and the target is missing.
         let source = source(change).filter(|source| changes[*source].before.is_some());
         let source = source.filter(|source| files[*source].now.is_none());
         if let Some(source) = source.filter(|_| files[at].now.is_none()) {
@@ -184,7 +167,6 @@ pub fn plan(
     Ok(Resolution { files })
 }
 
-/// The changes that lead back: each file from after to before.
 pub fn inverse(changes: &[FileChange]) -> Vec<FileChange> {
     changes
         .iter()
@@ -198,7 +180,7 @@ pub fn inverse(changes: &[FileChange]) -> Vec<FileChange> {
         .collect()
 }
 
-/// The file as it is. A directory that the change itself empties counts as nothing.
+/// A directory that the change itself empties counts as absent.
 fn present(
     change: &FileChange,
     snapshot: &dyn Snapshot,
@@ -216,7 +198,7 @@ fn present(
     }
 }
 
-/// A file moved by the change, from the place of `source`, which has other content by now: that content moves.
+/// Moves the present content if the moved file has changed since.
 fn moved(
     change: &FileChange,
     now: &Option<File>,
@@ -239,7 +221,7 @@ fn moved(
     })
 }
 
-/// As [`merge`], but for a file that git does not merge line by line: that is as if it were binary.
+/// As [`merge`], but binary for a file that git does not merge by lines.
 fn join(
     path: &RepoPath,
     base: &File,
@@ -319,8 +301,7 @@ fn three_way(
     }
 }
 
-/// The result of matching the change's snippets in the present text, if every one matches as it
-/// says and none of them seems to be there already.
+/// `None` unless all snippets match as stated and none seems applied already.
 fn match_anew(change: &FileChange, ours: &File) -> Option<Vec<u8>> {
     use bstr::ByteSlice;
     let already =
@@ -331,13 +312,12 @@ fn match_anew(change: &FileChange, ours: &File) -> Option<Vec<u8>> {
     snippet::apply_all(&change.path, ours, &change.snippets).ok().map(|file| file.bytes)
 }
 
-/// With two modes, one side always decides: the one that changed it.
+/// The side that changed the mode decides.
 fn merge_mode(base: Mode, ours: Mode, theirs: Mode) -> Mode {
     if ours == base { theirs } else { ours }
 }
 
 impl Resolution {
-    /// The files that do not fit.
     pub fn conflicts(&self) -> impl Iterator<Item = (&Planned, &Conflict)> {
         self.files.iter().filter_map(|file| match &file.outcome {
             Resolved::Conflict(conflict) => Some((file, conflict)),
@@ -345,22 +325,18 @@ impl Resolution {
         })
     }
 
-    /// The files that change on disk.
     pub fn writes(&self) -> impl Iterator<Item = &Planned> {
         self.files.iter().filter(|file| file.now != file.after)
     }
 
-    /// The files that have their change already.
     pub fn already(&self) -> impl Iterator<Item = &Planned> {
         self.files.iter().filter(|file| file.outcome == Resolved::Already)
     }
 
-    /// True if nothing is left to write and nothing is in conflict.
     pub fn is_already_there(&self) -> bool {
         self.already().count() == self.files.len()
     }
 
-    /// The conflicts as one error; `None` if there is none.
     pub fn refusal(&self) -> Option<Error> {
         let list: Vec<serde_json::Value> = self
             .conflicts()
@@ -386,10 +362,8 @@ impl Resolution {
         )
     }
 
-    /// This plan with every conflict that lines can show written as conflict markers.
-    ///
     /// # Errors
-    /// `conflict` if some file's conflict cannot be shown that way (binary, missing, deleted).
+    /// `conflict` if lines cannot show one (binary, missing, deleted).
     pub fn with_markers(mut self) -> Result<Self> {
         for file in &mut self.files {
             if let Resolved::Conflict(conflict) = &file.outcome {

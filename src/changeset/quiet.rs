@@ -1,27 +1,25 @@
-//! Files that nobody reads line by line: lock files, what is generated, vendored or minified.
+//! Files that people do not read line by line: lock files, generated, vendored, minified. Pure.
 //!
-//! Pure: by path and by what git's attributes say. A review shows them last and folded; they are decided
-//! on like any other, and what was not shown of them is counted.
+//! A review shows them last and folded. They are decided like any other, and hidden lines are
+//! counted.
 
 use bstr::ByteSlice as _;
 
 use super::RepoPath;
 
-/// What the attributes `linguist-generated` and `linguist-vendored` say of a file.
+/// Git attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Linguist {
-    /// `linguist-generated`; `None` where nothing is said.
+    /// `None` if unspecified.
     pub generated: Option<bool>,
-    /// `linguist-vendored`.
     pub vendored: Option<bool>,
 }
 
-/// Why the file at `path` is not read line by line, if it is not.
 pub fn reason(path: &RepoPath, said: Linguist) -> Option<&'static str> {
     match (said.generated, said.vendored) {
         (Some(true), _) => return Some("generated"),
         (_, Some(true)) => return Some("vendored"),
-        // Said to be somebody's own work.
+        // An explicit `false` means handwritten.
         (Some(false), _) | (_, Some(false)) => return None,
         (None, None) => {}
     }

@@ -1,6 +1,6 @@
-//! Changes that do more than it seems: reviewed first, and shown with the reason.
+//! Changes with hidden effects: reviewed first, and shown with the reason.
 //!
-//! Pure: by path and mode alone. Every command that shows or decides changes asks [`of`].
+//! Pure: by path and mode alone. Every command that shows or decides changes calls [`of`].
 
 use std::sync::LazyLock;
 
@@ -11,13 +11,11 @@ use super::instructions::{self, Instructions};
 use super::marks::Word;
 use super::{FileChange, Mode, RepoPath};
 
-/// A change of a file, as far as this needs it.
 pub trait Touched {
-    /// The file.
     fn path(&self) -> &RepoPath;
-    /// Its modes before and after; `None` where there is no file.
+    /// Before and after.
     fn modes(&self) -> (Option<Mode>, Option<Mode>);
-    /// Where its content is moved or copied from.
+    /// Source of a move or copy.
     fn origin(&self) -> Option<&RepoPath>;
 }
 
@@ -36,11 +34,10 @@ impl Touched for FileChange {
     }
 }
 
-/// Why a change deserves a second look: in a word, and in words that go on from its path.
+/// The phrase continues after the path.
 pub type Reason = (Word, &'static str);
 
-/// The changes that deserve a second look, in order, once for each reason: what instructs agents
-/// may run on developers' machines, too.
+/// In order, once per reason: a file that instructs agents may also run on developers' machines.
 pub fn of<'c, C: Touched>(
     changes: &'c [C],
     instructions: &Instructions,
@@ -56,7 +53,7 @@ fn why<C: Touched>(
     changes: &[C],
     instructions: &Instructions,
 ) -> SmallVec<[Reason; 2]> {
-    // What is moved or copied was what its source was, as far as that is known.
+    // A moved or copied file had the mode of its source, if known.
     let source = || {
         let origin = change.origin().filter(|_| change.modes().0.is_none())?;
         changes.iter().find(|other| other.path() == origin)?.modes().0
@@ -73,8 +70,8 @@ fn why<C: Touched>(
     reasons
 }
 
-/// True where one of `changes` writes, removes or moves a file that instructs coding agents, in
-/// words or by what it lets them run: nothing writes one without a person.
+/// True if a change writes, removes or moves a file that instructs agents or configures them.
+/// Nothing writes such a file without a person.
 pub fn instructs(changes: &[FileChange], instructions: &Instructions) -> bool {
     changes.iter().any(|change| {
         let paths = std::iter::once(&change.path).chain(&change.origin);
@@ -82,17 +79,15 @@ pub fn instructs(changes: &[FileChange], instructions: &Instructions) -> bool {
     })
 }
 
-/// A file of the memory directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryFile {
     /// Memory, which agents read.
     Read,
-    /// It decides what passes the gate: policy, manifest and schema, what scans let pass, signers.
+    /// Decides what passes the gate: policy, manifest, schema, scan exceptions, signers.
     Gate,
 }
 
 impl MemoryFile {
-    /// Why a change of such a file deserves a second look.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Read => "is a memory path, which agents read",
@@ -101,7 +96,6 @@ impl MemoryFile {
     }
 }
 
-/// What `path` is of the memory directory; `None` elsewhere.
 pub fn memory(path: &RepoPath) -> Option<MemoryFile> {
     let lower = path.as_bstr().to_ascii_lowercase();
     let inside = lower.strip_prefix(b".agent-memory/")?;
@@ -113,7 +107,7 @@ pub fn memory(path: &RepoPath) -> Option<MemoryFile> {
     })
 }
 
-/// The table of `sensitive.txt`: why, and the patterns.
+/// From `sensitive.txt`.
 static TABLE: LazyLock<Vec<(Reason, Vec<&str>)>> = LazyLock::new(|| {
     let mut sections: Vec<(Reason, Vec<&str>)> = Vec::new();
     let lines = include_str!("sensitive.txt").lines().filter(|line| !line.starts_with('#'));
@@ -127,9 +121,8 @@ static TABLE: LazyLock<Vec<(Reason, Vec<&str>)>> = LazyLock::new(|| {
     sections
 });
 
-/// Why a change at `path` deserves a second look, beside what instructs agents; `None` for
-/// ordinary paths. Case does not matter, since on some systems it does not matter to the programs
-/// that read these files.
+/// `None` for ordinary paths; `instructions` has files that instruct agents. Case is ignored, since
+/// programs on some systems ignore it.
 fn reason(path: &RepoPath) -> Option<Reason> {
     if let Some(memory) = memory(path) {
         return Some((Word::Memory, memory.reason()));
@@ -148,7 +141,6 @@ fn reason(path: &RepoPath) -> Option<Reason> {
     section.map(|(reason, _)| *reason)
 }
 
-/// Does `pattern` stand for a file of this name?
 fn names(pattern: &str, name: &[u8]) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else { return name == pattern.as_bytes() };
     match tail.strip_suffix('*') {

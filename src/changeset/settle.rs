@@ -1,5 +1,4 @@
-//! A change that does not fit, as something a person can settle: the present files against texts that
-//! hold both sides. Pure.
+//! A conflicting plan as texts that a person can resolve. Pure.
 
 use std::ops::Range;
 
@@ -7,36 +6,31 @@ use super::merge::{Sides, unsettled};
 use super::plan::{Conflict, Planned, Reason, Resolution, Resolved};
 use super::{File, FileChange, RepoPath};
 
-/// Names of the sides between conflict markers: the present file, what the change was made on, and
-/// the change.
+/// Labels in conflict markers.
 const SIDES: Sides<'static> = Sides { ours: "now", theirs: "proposed" };
 const ANCESTOR: &str = "base: what the proposal was made on";
 
-/// A file that cannot be taken as it was proposed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfit {
-    /// Which.
     pub path: RepoPath,
-    /// Why.
     pub reason: Reason,
-    /// The lines from 0 of the text in [`Open::changes`] that hold conflict markers and what stands
-    /// between them. Empty where lines cannot show the conflict: all of the file does not fit.
+    /// Lines (from 0) of the text in [`Open::changes`] from marker to marker. Empty if lines cannot
+    /// show the conflict: the whole file is unfit.
     pub regions: Vec<Range<usize>>,
-    /// A person can write what there is to be instead.
+    /// A person can write the result instead.
     pub is_editable: bool,
 }
 
-/// A plan with conflicts, to be settled.
+/// A plan with conflicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Open {
-    /// The present files against what fits, with conflict markers where something does not.
+    /// Results have conflict markers.
     pub changes: Vec<FileChange>,
-    /// What does not fit.
     pub unfit: Vec<Unfit>,
 }
 
-/// Opens the conflicts of `plan`, which is that of `changes`. A file in conflict that neither lines
-/// nor a new file can show stands as it was proposed.
+/// Opens the conflicts of `plan`, made from `changes`. A conflict that neither lines nor a new file
+/// can show keeps the proposed change.
 pub fn open(plan: &Resolution, changes: &[FileChange]) -> Open {
     let mut opened = Open { changes: Vec::with_capacity(changes.len()), unfit: Vec::new() };
     for file in &plan.files {
@@ -74,7 +68,7 @@ fn conflicting(file: &Planned, own: &FileChange, conflict: &Conflict) -> (FileCh
                 None => (own.clone(), unfit(Vec::new(), false)),
             }
         }
-        // Whoever wants it all the same makes a new file of it.
+        // A person may still create the file again.
         (None, Some(theirs), _) if !theirs.is_binary() => {
             (towards(theirs.clone()), unfit(Vec::new(), true))
         }

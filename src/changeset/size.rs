@@ -1,9 +1,9 @@
-//! The setting that lets a file in that is larger than others may be.
+//! The setting that allows a larger file.
 
-/// Bytes by which the limit of a file is raised.
+/// Step, in bytes.
 const STEP: u64 = 50 << 20;
 
-/// What `aye.maxFileSize` has to be for a file of `size` bytes, with room for what is added to it.
+/// Value of `aye.maxFileSize` for `size` bytes, with room to grow.
 pub fn setting_for(size: u64) -> String {
     format!("{}m", (size / STEP + 1).saturating_mul(STEP >> 20))
 }

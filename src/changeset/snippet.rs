@@ -1,7 +1,7 @@
-//! Snippet edits: replace this text by that one, in this file.
+//! Snippet edits: replace one text by another.
 //!
-//! The same matching serves the first compilation and the re-match in a file that has changed
-//! since ([`apply_all`]).
+//! The first compilation and the later match in a changed file ([`apply_all`]) use the same
+//! matching.
 
 use bstr::ByteSlice;
 
@@ -11,40 +11,32 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// How many matching lines an `old_content_ambiguous` error lists.
+/// Most lines in `old_content_ambiguous`.
 const MOST_LINES: usize = 50;
 
-/// One edit as a caller wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The file.
     pub path: RepoPath,
-    /// What happens to it.
     pub action: Action,
 }
 
-/// What an edit does to its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Replace `old` by `new`; an empty `old` creates the file.
+    /// An empty `old` creates the file.
     Replace(Snippet),
-    /// The whole new content; creates the file if there is none.
     Write {
-        /// The bytes.
         content: Vec<u8>,
-        /// The mode; `None` keeps the present one (`100644` for a new file).
+        /// `None` keeps the present mode (`100644` for a new file).
         mode: Option<Mode>,
     },
-    /// Delete the file.
     Delete,
 }
 
-/// Compiles edits to a changeset. Several edits of one file apply in order, each matched in the
-/// result of those before it.
+/// Edits of one file apply in order, each to the result of the edits before.
 ///
 /// # Errors
 /// `old_content_not_found`, `old_content_ambiguous`, `file_not_found`, `file_exists`,
-/// `binary_content`, `no_change`, and the snapshot's own.
+/// `binary_content`, `no_change`, and errors of the snapshot.
 pub fn compile(edits: Vec<Edit>, snapshot: &dyn Snapshot) -> Result<Changeset> {
     let mut changes: Vec<FileChange> = Vec::new();
     for edit in edits {
@@ -69,7 +61,7 @@ pub fn compile(edits: Vec<Edit>, snapshot: &dyn Snapshot) -> Result<Changeset> {
 }
 
 fn apply_edit(change: &mut FileChange, edit: Edit) -> Result<()> {
-    // Snippets may be re-matched later only if they are the whole story of the file.
+    // Snippets can match again only if they are all that happens to the file.
     let only_snippets =
         change.before.is_some() && (change.before == change.after || !change.snippets.is_empty());
     match edit.action {
@@ -111,7 +103,7 @@ fn missing(path: &RepoPath) -> Error {
         .hint("check the path (relative to the repository's top); to create a file leave the old content empty")
 }
 
-/// Applies `snippets` in order to `file`, as [`compile`] did when they were first matched.
+/// Applies `snippets` in order, as [`compile`] did at first.
 ///
 /// # Errors
 /// `old_content_not_found`, `old_content_ambiguous`, `binary_content`.
@@ -123,7 +115,7 @@ pub fn apply_all(path: &RepoPath, file: &File, snippets: &[Snippet]) -> Result<F
     Ok(file)
 }
 
-/// The new bytes, and the snippet in the file's own line endings.
+/// Also returns the snippet with the file's line endings.
 fn replace(path: &RepoPath, file: &File, snippet: &Snippet) -> Result<(Vec<u8>, Snippet)> {
     let text = &file.bytes;
     if snippet.old.is_empty() {
@@ -153,7 +145,7 @@ fn replace(path: &RepoPath, file: &File, snippet: &Snippet) -> Result<(Vec<u8>, 
         starts = matches(text, &converted.old);
         snippet = converted;
     }
-    // Part of a line matches whatever its end is.
+    // Part of a line matches with any line ending.
     if snippet.new.contains(&b'\n') && !snippet.old.contains(&b'\n') && has_crlf_alone(text) {
         snippet.new = crlf(&snippet.new);
     }
@@ -181,8 +173,6 @@ fn replace(path: &RepoPath, file: &File, snippet: &Snippet) -> Result<(Vec<u8>, 
     Ok((out, snippet))
 }
 
-/// Starts of all matches, overlapping ones included; at most one more than is ever listed
-/// unless a larger occurrence could be asked for.
 fn matches(text: &[u8], old: &[u8]) -> Vec<usize> {
     let finder = bstr::Finder::new(old);
     let mut starts = Vec::new();
@@ -191,15 +181,15 @@ fn matches(text: &[u8], old: &[u8]) -> Vec<usize> {
         && let Some(at) = finder.find(&text[from..])
     {
         starts.push(from + at);
-        // Overlaps count (`aa` is in `aaa` twice), but a run of them must not cost a quadratic
-        // search: after many, go on behind the match.
+        // Overlaps count (`aa` is in `aaa` twice), but a long run of them must not cost a quadratic
+        // search.
         from += at + if starts.len() < MOST_LINES { 1 } else { old.len() };
     }
     starts
 }
 
-/// `snippet` with the file's line ends, for a caller that wrote LF where the file has CRLF, or CRLF
-/// where it has LF (git may store it so, and the caller have read the work tree).
+/// Adopts the file's line endings: the caller may have LF for CRLF, or CRLF for LF (git may store
+/// LF, and the caller reads the work tree).
 fn with_endings_of(text: &[u8], snippet: &Snippet) -> Option<Snippet> {
     let convert: &dyn Fn(&[u8]) -> Vec<u8> =
         match (snippet.old.contains_str("\r\n"), text.contains_str("\r\n")) {
@@ -222,7 +212,6 @@ fn crlf(bytes: &[u8]) -> Vec<u8> {
     lf(bytes).replace("\n", "\r\n")
 }
 
-/// Whether lines end in CRLF, and none in LF.
 fn has_crlf_alone(text: &[u8]) -> bool {
     let mut ends = text.find_iter("\n").peekable();
     ends.peek().is_some() && ends.all(|at| at > 0 && text[at - 1] == b'\r')
@@ -280,7 +269,7 @@ fn not_found(path: &RepoPath, text: &[u8], old: &[u8]) -> Error {
         .hint(hint)
 }
 
-/// A line for a message: at most 200 characters, whitespace made visible.
+/// At most 200 characters, whitespace made visible.
 fn shown(line: &[u8]) -> String {
     let text = line.strip_suffix(b"\n").unwrap_or(line).to_str_lossy();
     let mut out: String = text.chars().take(200).collect();
@@ -364,7 +353,7 @@ mod tests {
         let beside = |text: &str| result(text, vec![edit("b", "b\nnew")]).unwrap();
         assert_eq!(beside("a\r\nb\r\nc\r\n"), "a\r\nb\r\nnew\r\nc\r\n");
         assert_eq!(beside("a\r\nb"), "a\r\nb\r\nnew");
-        // A file with both says nothing, and what is written with CRLF stays.
+        // Mixed endings decide nothing, and CRLF in the replacement stays.
         assert_eq!(beside("a\nb\r\nc\r\n"), "a\nb\nnew\r\nc\r\n");
         assert_eq!(beside("a\nb\nc\n"), "a\nb\nnew\nc\n");
         assert_eq!(beside("b"), "b\nnew");

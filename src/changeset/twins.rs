@@ -1,5 +1,4 @@
-//! Paths that are one file where the file system does not tell upper case from lower case, or keeps
-//! names in one form of Unicode normalisation. Pure.
+//! Paths that are one file on a file system that ignores case or normalises Unicode. Pure.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -9,10 +8,8 @@ use unicode_normalization::char::decompose_canonical;
 use super::{RepoPath, codes};
 use crate::error::{Error, Result};
 
-/// Refuses `paths`, files that are to be there together, if two of them differ in case alone.
-///
 /// # Errors
-/// `path_invalid`.
+/// `path_invalid` if two paths differ in case alone.
 pub fn refuse<'a>(paths: impl Iterator<Item = &'a RepoPath>) -> Result<()> {
     let mut seen: HashMap<String, &RepoPath> = HashMap::new();
     for path in paths {
@@ -32,8 +29,8 @@ pub fn refuse<'a>(paths: impl Iterator<Item = &'a RepoPath>) -> Result<()> {
     Ok(())
 }
 
-/// The first of the `added` paths, or of the directories above them, that one of `there` has in another
-/// case; and that one. As where git ignores case: that of ASCII alone, and a file is no directory.
+/// The first of `added`, or of its parents, that a path of `there` has in another case, and that
+/// other path. As in git, only ASCII case counts, and a file is not a directory.
 pub fn other_case<'a>(
     added: &[&'a RepoPath],
     there: impl Iterator<Item = &'a BStr>,
@@ -52,8 +49,8 @@ pub fn other_case<'a>(
     })
 }
 
-/// Those of the `added` paths that are one file with another of them, or with one of `there`, where
-/// neither case nor Unicode normalisation counts; and that other path.
+/// Added paths that are one file with another, ignoring case and normalisation; and that other
+/// path.
 pub fn collisions<'a, 'b>(
     added: &[&'a RepoPath],
     there: impl Iterator<Item = &'b BStr>,
@@ -67,7 +64,7 @@ pub fn collisions<'a, 'b>(
             None => drop(keys.insert(key, path)),
         }
     }
-    // An index may have 100,000 paths, and most are no longer or shorter than what they are looked up for.
+    // An index may have 100,000 paths; the length rules out most.
     let lengths: HashSet<usize> = keys.keys().map(String::len).collect();
     for path in there {
         if path.is_ascii() && !lengths.contains(&path.len()) {
@@ -81,13 +78,13 @@ pub fn collisions<'a, 'b>(
     found
 }
 
-/// What paths that are one file have in common; `None` for what is not UTF-8.
+/// Equal for paths that are one file; `None` if not UTF-8.
 fn key(path: &BStr) -> Option<String> {
     let path = std::str::from_utf8(path).ok()?;
     if path.is_ascii() {
         return Some(path.to_ascii_lowercase());
     }
-    // Either form decomposed has its marks in the same order; and this needs the smallest of the tables.
+    // Decomposition orders the marks of both forms alike, and needs the smallest table.
     let mut decomposed = String::with_capacity(path.len());
     path.chars().for_each(|char| decompose_canonical(char, |char| decomposed.push(char)));
     Some(decomposed.to_lowercase())
@@ -112,7 +109,6 @@ mod tests {
         assert_eq!(found(&["a", "b"], &["a", "ab", "A/b", "c"]), []);
         assert_eq!(found(&["Read.me", "read.me"], &[]), pair("read.me", "Read.me"));
         assert_eq!(found(&["d/A"], &["D/a", "d/A", "d/b"]), pair("d/A", "D/a"));
-        // Composed and decomposed, and both differences at once.
         assert_eq!(found(&["caf\u{e9}"], &["cafe\u{301}"]), pair("caf\u{e9}", "cafe\u{301}"));
         assert_eq!(found(&["\u{c4}"], &["a\u{308}"]), pair("\u{c4}", "a\u{308}"));
         // The Kelvin sign is longer than its lower case.

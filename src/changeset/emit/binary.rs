@@ -1,12 +1,12 @@
-//! Binary hunks as `git diff --binary` prints them: a zlib stream in base 85.
+//! Binary hunks of `git diff --binary`: a zlib stream in base 85.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
-/// Git's alphabet, that of RFC 1924.
+/// Git's alphabet, from RFC 1924.
 const ALPHABET: &[u8; 85] =
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
-/// Appends `content` as a `literal` block with the empty line that ends it.
+/// With the final empty line.
 pub(super) fn literal(content: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(format!("literal {}\n", content.len()).as_bytes());
     for line in deflate(content).chunks(52) {
@@ -18,7 +18,7 @@ pub(super) fn literal(content: &[u8], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Appends `bytes`, five characters for four of them, the last group padded with zero bytes.
+/// Five characters per four bytes, zero-padded.
 fn base85(bytes: &[u8], out: &mut Vec<u8>) {
     for group in bytes.chunks(4) {
         let mut word = [0; 4];

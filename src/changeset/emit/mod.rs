@@ -1,4 +1,4 @@
-//! A changeset as a git patch: what `git apply` turns back into the very same bytes and modes.
+//! A changeset as a git patch that `git apply` turns into the same bytes and modes.
 
 mod binary;
 mod quote;
@@ -13,11 +13,11 @@ use super::{Changeset, File, FileChange, RepoPath, moves};
 
 pub use quote::name as quoted_name;
 
-/// Renders `changeset` as `git diff --binary --full-index` would: names quoted, renames and copies
-/// named, binary content as literal hunks in both directions.
+/// Like `git diff --binary --full-index`: quoted names, renames and copies, binary literals in both
+/// directions.
 ///
-/// Ids in `index` lines are full blob ids by the hash of the repository that the patch is for: git
-/// takes no other for a binary change.
+/// `index` lines have full blob ids in the hash of the target repository: git accepts no others for
+/// a binary change.
 pub fn git_patch<'a>(changeset: &Changeset, ids: impl Into<Ids<'a>>) -> Vec<u8> {
     let ids = ids.into();
     let sources = Sources::new(changeset.changes());
@@ -34,18 +34,17 @@ pub fn git_patch<'a>(changeset: &Changeset, ids: impl Into<Ids<'a>>) -> Vec<u8> 
     out
 }
 
-/// Renders one file's change on its own, without regard to renames, with `context` lines around
-/// each hunk and ids by `hash`. Nothing is appended where content and mode are equal.
+/// One file without renames. Nothing if content and mode are equal.
 pub fn file_patch(change: &FileChange, context: usize, hash: Kind) -> Vec<u8> {
     let mut out = Vec::new();
     file(&mut out, change, None, context, &Ids::from(hash));
     out
 }
 
-/// The blob ids of contents, by a hash: computed, but for those that the caller knows.
+/// Blob ids, computed unless known to the caller.
 pub struct Ids<'a> {
     hash: Kind,
-    /// Before and after, by path.
+    /// Before and after.
     known: BTreeMap<&'a RepoPath, [Option<&'a str>; 2]>,
 }
 
@@ -56,7 +55,7 @@ impl From<Kind> for Ids<'_> {
 }
 
 impl<'a> Ids<'a> {
-    /// The content at `path` has these ids, in hex, before and after.
+    /// In hex.
     pub fn know(&mut self, path: &'a RepoPath, before: Option<&'a str>, after: Option<&'a str>) {
         self.known.insert(path, [before, after]);
     }
@@ -68,21 +67,19 @@ impl<'a> Ids<'a> {
     }
 }
 
-/// What becomes of a change in a patch that names renames.
 enum Role<'a> {
-    /// It stands for itself.
     Itself,
-    /// Its content comes from this other change's path (true: which keeps it).
+    /// The source; true if the source stays.
     Moved(&'a FileChange, bool),
-    /// It is the deleted half of a rename, said with the other half.
+    /// The deleted half of a rename.
     Left,
 }
 
-/// Which changes are renames and copies that a patch can express: the source must be part of the
-/// changeset, because its content is needed.
+/// Renames and copies that a patch can express: the source must be in the changeset, because its
+/// content is needed.
 struct Sources<'a> {
     by_path: BTreeMap<&'a RepoPath, &'a FileChange>,
-    /// For each path that goes: the one that takes its content away.
+    /// For each deleted path, its new path.
     taken_by: BTreeMap<&'a RepoPath, &'a RepoPath>,
 }
 
@@ -94,7 +91,7 @@ impl<'a> Sources<'a> {
             if let Some(origin) = &change.origin
                 && by_path.get(origin).is_some_and(|o| o.before.is_some() && o.after.is_none())
             {
-                // Of several, the last is the rename and the others are copies.
+                // The last of several is the rename; the others are copies.
                 taken_by.insert(origin, &change.path);
             }
         }
@@ -175,7 +172,6 @@ fn file(
     text_hunks(out, &Diff::new(old, new), context);
 }
 
-/// Appends the hunks of `diff` with `context` lines around them, as in a unified diff.
 pub fn text_hunks(out: &mut Vec<u8>, diff: &Diff<'_>, context: usize) {
     for hunk in diff.hunks(context) {
         out.extend_from_slice(hunk.to_string().as_bytes());
@@ -217,7 +213,7 @@ fn modes(out: &mut Vec<u8>, before: Option<&File>, after: Option<&File>) {
 }
 
 fn blob_id(content: &[u8], hash: Kind) -> String {
-    // Hashing only fails on a SHA-1 collision attack; such content has no id that git accepts.
+    // Hashing fails only on a SHA-1 collision attack; git accepts no id of such content.
     gix::objs::compute_hash(hash, gix::objs::Kind::Blob, content)
         .unwrap_or_else(|_| hash.null())
         .to_string()

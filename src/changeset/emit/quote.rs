@@ -1,4 +1,4 @@
-//! File names as git writes them into patches.
+//! File names as git quotes them in patches.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,7 @@ use bstr::{BStr, ByteSlice as _};
 
 use crate::changeset::RepoPath;
 
-/// `prefix` and `path`, C-quoted as a whole where a byte needs it (`core.quotePath` at its
-/// default).
+/// Quotes both together where a byte needs it (`core.quotePath` default).
 pub fn name(prefix: &[u8], path: &RepoPath) -> Vec<u8> {
     let full = [prefix, path.as_bstr().as_bytes()].concat();
     match gix::quote::ansi_c::quote(BStr::new(&full)) {
@@ -16,8 +15,7 @@ pub fn name(prefix: &[u8], path: &RepoPath) -> Vec<u8> {
     }
 }
 
-/// For `---` and `+++` lines: a name with a space is followed by a TAB, so that readers know where
-/// it ends.
+/// In `---` and `+++`, a TAB ends a name with a space.
 pub(super) fn with_tab(mut name: Vec<u8>) -> Vec<u8> {
     if name.contains(&b' ') && !name.starts_with(b"\"") {
         name.push(b'\t');

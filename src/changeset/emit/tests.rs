@@ -17,7 +17,7 @@ fn shown(changes: Vec<FileChange>) -> String {
 fn a_change_reads_as_git_prints_it() {
     let before = File::regular("one\ntwo\n");
     let after = File::regular("one\n2\n");
-    // The ids are git's own (`git hash-object`).
+    // Ids by `git hash-object`.
     assert_eq!(
         shown(vec![change("dir/a file.txt", Some(before), Some(after))]),
         "diff --git a/dir/a file.txt b/dir/a file.txt\n\

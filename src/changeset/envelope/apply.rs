@@ -1,4 +1,4 @@
-//! The operations of an envelope, judged on the present files one after another.
+//! Applies the operations of an envelope in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -11,10 +11,8 @@ use crate::changeset::unified::LineKind;
 use crate::changeset::{File, RepoPath, Snapshot, codes};
 use crate::error::{Error, Result};
 
-/// Compiles an envelope against `files`.
-///
 /// # Errors
-/// See [`crate::changeset::patch::read`].
+/// As `patch::read`.
 pub fn compile(bytes: &[u8], files: &dyn Snapshot) -> Result<Compiled> {
     let mut state = State(Overlay::new(files));
     let operations = parse(bytes)?;
@@ -29,7 +27,7 @@ pub fn compile(bytes: &[u8], files: &dyn Snapshot) -> Result<Compiled> {
     })
 }
 
-/// The content of an added file: every line ends in LF.
+/// Every line ends in LF.
 fn content(lines: &[&[u8]]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(lines.iter().map(|line| line.len() + 1).sum());
     for line in lines {
@@ -42,7 +40,7 @@ fn content(lines: &[&[u8]]) -> Vec<u8> {
 struct State<'a>(Overlay<'a>);
 
 impl State<'_> {
-    /// A path as an agent writes it, which may be absolute.
+    /// Agents may write absolute paths.
     fn path(&self, name: &[u8]) -> Result<RepoPath> {
         let name = name.strip_prefix(b"./").unwrap_or(name);
         RepoPath::new(self.0.files.below_top(name).as_deref().unwrap_or(name))

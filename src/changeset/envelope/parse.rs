@@ -12,14 +12,13 @@ const BEGIN: &[u8] = b"*** Begin Patch";
 const ENVIRONMENT: &[u8] = b"*** Environment ID:";
 const END: &[u8] = b"*** End Patch";
 
-/// The command that is read: a here-document.
+/// Accepted here-documents.
 const COMMANDS: [&str; 2] = ["apply_patch <<", "applypatch <<"];
-/// Shells that take it as text.
+/// Shells that get the command as text.
 const SHELLS: [&str; 4] = ["bash -lc \"", "bash -lc '", "bash -c \"", "sh -c '"];
 
-/// Is this an envelope rather than a unified diff? The first header of either decides: an
-/// envelope that holds a unified diff instead of its own file headers is a unified diff, and so is
-/// a commit whose message quotes an envelope.
+/// The first header decides. An envelope around a unified diff is a unified diff, and so is a
+/// commit whose message quotes an envelope.
 pub fn is_envelope(bytes: &[u8]) -> bool {
     let mut lines = bytes.split(|b| *b == b'\n').peekable();
     let (mut begun, mut commit) = (false, false);
@@ -37,17 +36,17 @@ pub fn is_envelope(bytes: &[u8]) -> bool {
     if begun {
         return true;
     }
-    // One without its first line is still recognised, to say what is missing.
+    // An envelope without its first line is recognised, to report what is missing.
     bytes.split(|b| *b == b'\n').any(|line| header(line).is_some() || line.trim() == END)
 }
 
-/// Is `line`, with `next` below it, the first of a file in a unified diff?
+/// True for the first line of a file, with `next` below it.
 fn starts_unified(line: &[u8], next: &[u8]) -> bool {
     line.starts_with(b"diff --git ") || (line.starts_with(b"--- ") && next.starts_with(b"+++ "))
 }
 
-/// Refuses a shell command in front of an envelope that is more than `apply_patch` and a here-document: nothing is
-/// run, and a patch that is read in another directory than it was written for changes the wrong file.
+/// Refuses a shell command before the envelope, except `apply_patch` with a here-document. Nothing
+/// is run, and a patch read in another directory than it was written for changes the wrong file.
 ///
 /// # Errors
 /// `patch_invalid`.
@@ -57,7 +56,7 @@ pub fn refuse_command(bytes: &[u8]) -> Result<()> {
     loop {
         let Some(line) = lines.next() else { return Ok(()) };
         let next = lines.peek().copied().unwrap_or_default();
-        // What a diff or a commit holds is no command.
+        // A diff or commit is not a command.
         if starts_unified(line, next) || starts_commit(line, next) {
             return Ok(());
         }
@@ -87,23 +86,23 @@ pub fn refuse_command(bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Reads an envelope. A here-document or code fence around it is ignored, as is prose before it.
+/// Ignores a here-document or code fence around the envelope, and prose before it.
 ///
 /// # Errors
-/// `patch_invalid`, with the line; `size_limit_exceeded` beyond [`limits`].
+/// `patch_invalid` with the line; `size_limit_exceeded` beyond [`limits`].
 pub fn parse(bytes: &[u8]) -> Result<Vec<Operation<'_>>> {
     let mut lines = bytes.split(|b| *b == b'\n').enumerate().map(|(at, line)| (at + 1, line));
     let Some((_, begin)) = lines.by_ref().find(|(_, line)| line.trim() == BEGIN) else {
         return Err(invalid(1, "there is no '*** Begin Patch' line")
             .hint("start the patch with '*** Begin Patch' and end it with '*** End Patch'"));
     };
-    // Sent through something that writes CRLF: then no CR is part of the text.
+    // A transport wrote CRLF: no CR is part of the text.
     let crlf = begin.ends_with(b"\r");
     let mut parser = Parser { operations: Vec::new(), chunks: 0 };
     let mut ended = false;
     let indented = indented_end(bytes);
     for (number, line) in lines.by_ref() {
-        // Codex names one of several machines so; this is the one that aye runs on.
+        // Codex names one of several machines; aye runs on this one.
         if parser.operations.is_empty() && line.starts_with(ENVIRONMENT) {
             continue;
         }
@@ -139,8 +138,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Operation<'_>>> {
     parser.finish()
 }
 
-/// The line of an end that has blanks before it, if there is no other: in an update it looks like
-/// context.
+/// An indented end counts only without another end: in an update it looks like context.
 fn indented_end(bytes: &[u8]) -> Option<usize> {
     let mut found = None;
     for (at, line) in bytes.split(|b| *b == b'\n').enumerate() {
@@ -160,11 +158,11 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// Takes one line; true at the end of the envelope.
+    /// True at the end of the envelope.
     fn line(&mut self, number: usize, line: &'a [u8]) -> Result<bool> {
         let updating =
             matches!(self.operations.last(), Some(Operation { kind: Change::Update { .. }, .. }));
-        // Inside an update a line that starts with a blank is context, whatever it looks like.
+        // In an update an indented line is always context.
         if line.trim_end() == END || (!updating && line.trim() == END) {
             return Ok(true);
         }
@@ -234,7 +232,7 @@ impl<'a> Parser<'a> {
             if chunks.first().is_some_and(|first| is_unified_header(first, operation.path, *to)) {
                 chunks.remove(0);
             }
-            // `@@` alone at the end, or only empty lines: nothing was meant.
+            // A final `@@`, or only empty lines, mean nothing.
             chunks.retain(|chunk| chunk.lines.len() > chunk.loose_tail);
             if chunks.is_empty() && to.is_none() {
                 return Err(invalid(
@@ -248,7 +246,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// `--- a/PATH` and `+++ b/PATH` below a file header that says the same, out of habit.
+/// Models add `--- a/PATH` and `+++ b/PATH` below a header out of habit.
 fn is_unified_header(chunk: &Chunk<'_>, path: &[u8], to: Option<&[u8]>) -> bool {
     let [old, new] = chunk.lines.as_slice() else { return false };
     let names = |line: &Line<'_>, kind, sign: &[u8], path: &[u8]| {
@@ -263,7 +261,6 @@ fn is_unified_header(chunk: &Chunk<'_>, path: &[u8], to: Option<&[u8]>) -> bool 
         && names(new, LineKind::Added, b"++ ", to.unwrap_or(path))
 }
 
-/// One line inside `*** Update File`.
 fn update<'a>(
     to: &mut Option<&'a [u8]>,
     chunks: &mut Vec<Chunk<'a>>,
@@ -291,7 +288,7 @@ fn update<'a>(
         Some(_) => return Err(unexpected(number, line)),
     };
     if chunks.last().is_none_or(|chunk| chunk.at_end) {
-        // Empty lines between sections are nothing; anything else starts a chunk of its own.
+        // Empty lines between sections are ignored; others start a chunk.
         if line.is_empty() {
             return Ok(());
         }
@@ -304,7 +301,7 @@ fn update<'a>(
     Ok(())
 }
 
-/// `*** Move to:` or `*** End of File`; `rest` is what follows the stars.
+/// `rest` follows the stars.
 fn directive<'a>(
     to: &mut Option<&'a [u8]>,
     chunks: &mut [Chunk<'a>],
@@ -324,7 +321,7 @@ fn directive<'a>(
     }
     match chunks.last_mut() {
         Some(chunk) if rest == b"End of File" => {
-            // What is empty right above it is meant.
+            // Empty lines right above it are content.
             (chunk.at_end, chunk.loose_tail) = (true, 0);
             Ok(())
         }
@@ -332,8 +329,7 @@ fn directive<'a>(
     }
 }
 
-/// The text of an `@@` line; `None` if there is none, or line numbers of a unified diff, which say
-/// nothing here.
+/// `None` for an empty `@@`, and for line numbers of a unified diff, which mean nothing here.
 fn anchor(rest: &[u8]) -> Option<&[u8]> {
     let text = rest.strip_prefix(b" ").unwrap_or(rest);
     let numbers = text.strip_prefix(b"-").is_some_and(|rest| {

@@ -105,7 +105,7 @@ fn a_match_must_be_unique_from_the_cursor_on() {
             format!("*** Update File: a.py\n{anchors}-        return 1\n+        return 2\n");
         becomes(&[("a.py", PY)], &body, &[("a.py", &second)]);
     }
-    // Right below an anchor that is unique there is nothing to confuse it with.
+    // Right below a unique anchor nothing is ambiguous.
     let body = "*** Update File: a.py\n@@ class A:\n     def f(self):\n-        return 1\n+        return 2\n";
     becomes(&[("a.py", PY)], body, &[("a.py", &PY.replacen('1', "2", 1))]);
     let two = "*** Update File: f\n@@\n-b\n+B\n@@\n-b\n+C\n";
@@ -139,7 +139,7 @@ fn line_endings_byte_order_mark_and_final_newline_stay() {
     becomes(&[("f", "\u{feff}b\n")], "*** Update File: f\n-b\n+B\n", &[("f", "\u{feff}B\n")]);
     becomes(&[("f", "a")], "*** Update File: f\n a\n+b\n", &[("f", "a\nb")]);
     becomes(&[("f", "")], "*** Update File: f\n+a\n", &[("f", "a\n")]);
-    // Lines split on LF alone.
+    // Only LF splits lines.
     becomes(
         &[("f", "a\u{2028}b\u{b}c\rd\n")],
         "*** Update File: f\n-a\u{2028}b\u{b}c\rd\n+x\n",
@@ -185,7 +185,7 @@ fn the_environment_of_an_envelope_is_passed_over() {
     fails(&before, below, &codes::PATCH_INVALID);
 }
 
-/// Models write the lines between two changes below the one and above the other.
+/// Models repeat the lines between two changes, below one and above the other.
 #[test]
 fn two_chunks_may_share_the_context_between_them() {
     let before = [("f", "a\nb\nc\nd\ne\n")];
@@ -199,7 +199,6 @@ fn two_chunks_may_share_the_context_between_them() {
         let body = format!("*** Update File: f\n@@\n-a\n+A\n b\n c\n{second}");
         becomes(&before, &body, &[("f", after)]);
     }
-    // What is below the context comes first, and nobody has two changes of one line.
     let body = "*** Update File: f\n@@\n-a\n+A\n x\n@@\n x\n+new\n";
     becomes(&[("f", "a\nx\nb\nx\n")], body, &[("f", "A\nx\nb\nx\nnew\n")]);
     for second in ["-a\n+B\n", "-b\n+B\n"] {
@@ -222,7 +221,7 @@ fn the_end_of_the_file_can_be_named() {
     fails(&[("f", "x\ny\n.\n")], body, &codes::HUNK_FAILED);
 }
 
-/// As whoever takes a text apart at its newlines sees it.
+/// A text split at its newlines.
 #[test]
 fn the_final_newline_may_be_written_as_an_empty_line() {
     for body in ["@@\n b\n+c\n \n", "@@\n a\n-b\n+b\n+c\n \n*** End of File\n", "@@ a\n b\n+c\n \n"]
@@ -287,7 +286,7 @@ fn nothing_is_changed_when_one_file_fails() {
     fails(&[("f", "a\n"), ("g", "x\n")], body, &codes::HUNK_FAILED);
 }
 
-/// Nothing says that a patch was applied but its own failure.
+/// Only a failure shows that a patch was applied.
 #[test]
 fn a_repeated_patch_changes_nothing() {
     for (before, body, code) in [

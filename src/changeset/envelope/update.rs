@@ -1,4 +1,4 @@
-//! The chunks of one `*** Update File`, put into a file.
+//! Applies the chunks of one `*** Update File`.
 
 use super::Chunk;
 use crate::changeset::RepoPath;
@@ -10,21 +10,19 @@ use crate::changeset::unified::{LineKind, excerpt};
 use crate::changeset::{fit::HunkReport, limits::codes};
 use crate::error::Result;
 
-/// From strict to lenient. The first is exact but for line endings, which an envelope cannot
-/// express.
+/// Strict to lenient. The first ignores line endings, which an envelope cannot express.
 const PASSES: [Pass; 4] = [Pass::Ending, Pass::TrailingBlanks, Pass::Blanks, Pass::Typography];
 
-/// Where a chunk goes: `len` lines from `start` on.
 struct Spot {
     start: usize,
     len: usize,
-    /// Lines at the chunk's end that are left out: empty ones that turned out to be no context,
-    /// and context that the next chunk has as well.
+    /// Dropped lines at the end: empty lines that are not context, and context shared with the next
+    /// chunk.
     cut: usize,
     pass: Pass,
 }
 
-/// Puts `chunks` into `content`, the file at `path`: the new content, and where each went.
+/// The new content, and the place of each chunk.
 ///
 /// # Errors
 /// `hunk_failed`, `hunk_ambiguous`.
@@ -58,34 +56,31 @@ pub(super) fn apply(
     Ok((write(&text, chunks, &spots), hunks))
 }
 
-/// Leaves the context at the end of a chunk's `spot` that the `next` one has at its start to that.
+/// Gives shared context to the `next` chunk.
 fn leave_to(spot: &mut Spot, next: &Spot) {
     let shared = (spot.start + spot.len).saturating_sub(next.start);
     spot.len -= shared;
     spot.cut += shared;
 }
 
-/// Looks for one chunk after another.
 struct Search<'t> {
     path: &'t RepoPath,
     text: &'t Text<'t>,
     finders: [Option<Finder<'t>>; PASSES.len()],
-    /// Where the chunk before ended.
+    /// End of the previous chunk.
     from: usize,
-    /// How many lines of context it ended in.
     shared: usize,
 }
 
-/// Where the anchors of a chunk lead.
 struct Anchored {
-    /// The line below the last anchor.
+    /// Below the last anchor.
     from: usize,
-    /// The places the last anchor could mean.
+    /// Candidates of the last anchor.
     places: Vec<usize>,
 }
 
 impl<'t> Search<'t> {
-    /// Up to ten matches of `pattern` from line `from` on.
+    /// At most ten.
     fn matches(&mut self, pass: Pass, pattern: &[&[u8]], from: usize) -> Result<Vec<usize>> {
         let slot = PASSES.iter().position(|p| *p == pass).unwrap_or(0);
         let text = self.text;
@@ -96,8 +91,7 @@ impl<'t> Search<'t> {
         }
     }
 
-    /// The place of a chunk below the one before. Only if it is not there it may start in what that
-    /// one has as context below its changes.
+    /// Searches below the previous chunk, and only then in its context below its changes.
     fn find(&mut self, hunk: usize, chunk: &Chunk<'_>) -> Result<Spot> {
         let found = self.find_below(hunk, chunk);
         match &found {
@@ -128,7 +122,7 @@ impl<'t> Search<'t> {
         Err(self.name(hunk, chunk).failed(self.text, &old, from))
     }
 
-    /// The place of a chunk whose last line of context is what the file's last newline ends.
+    /// The file's final newline may be the last context line.
     fn at_final_newline(&mut self, chunk: &Chunk<'_>, from: usize) -> Result<Option<Spot>> {
         let Some(cut) = chunk.final_newline() else { return Ok(None) };
         let old = chunk.old_lines(cut);
@@ -146,8 +140,7 @@ impl<'t> Search<'t> {
         Ok(None)
     }
 
-    /// Goes down the anchors. Each is the first line like it; whether that is good enough is for
-    /// the chunk's own lines to tell.
+    /// Each anchor is the first match. The chunk's own lines decide if that is good enough.
     fn anchors(&mut self, hunk: usize, chunk: &Chunk<'_>) -> Result<Option<Anchored>> {
         let mut at: Option<Anchored> = None;
         for anchor in &chunk.anchors {
@@ -175,8 +168,7 @@ impl<'t> Search<'t> {
         Ok(at)
     }
 
-    /// Looks for the old lines, pass by pass. One match only, unless it is right below its anchor
-    /// and that anchor is the only one.
+    /// Several matches are an error, unless one is right below a unique anchor.
     fn run(
         &mut self,
         hunk: usize,
@@ -203,7 +195,7 @@ impl<'t> Search<'t> {
                 several => return Err(self.name(hunk, chunk).ambiguous(several)),
             }
         }
-        // The anchor written once more as the first line of context.
+        // The anchor repeated as the first line of context.
         if let (Some(above), true) = (from.checked_sub(1), sure && !chunk.at_end) {
             for pass in PASSES {
                 if self.matches(pass, old, above)?.first() == Some(&above) {
@@ -214,7 +206,7 @@ impl<'t> Search<'t> {
         Ok(None)
     }
 
-    /// A chunk that only adds goes below its anchor; without one, at the end of the file.
+    /// A chunk that only adds goes below its anchor, or to the end of the file.
     fn insertion(
         &self,
         hunk: usize,
@@ -238,7 +230,7 @@ impl<'t> Search<'t> {
     }
 }
 
-/// The final newline, or its absence, stays as it is; an empty file gets one.
+/// The final newline, or its absence, stays; an empty file gets one.
 fn write(text: &Text<'_>, chunks: &[Chunk<'_>], spots: &[Spot]) -> Vec<u8> {
     let mut writer = Writer::new(text, 1024);
     for (chunk, spot) in chunks.iter().zip(spots) {

@@ -1,4 +1,4 @@
-//! What is said of a hunk that fits nowhere, or in several places.
+//! Errors for a hunk that fits nowhere, or in several places.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -10,19 +10,17 @@ use crate::changeset::locate::{Pass, closest, differing, key};
 use crate::changeset::unified::excerpt;
 use crate::error::{Code, Error};
 
-/// Which hunk or chunk an error is about.
 #[derive(Clone, Copy)]
 pub(in crate::changeset) struct HunkName<'a> {
-    /// The file.
     pub path: &'a RepoPath,
-    /// Counted from 1 in the file.
+    /// From 1 in the file.
     pub hunk: usize,
-    /// Line of the patch, counted from 1.
+    /// Line of the patch, from 1.
     pub number: usize,
 }
 
 impl HunkName<'_> {
-    /// An error about it; `what` goes on from its name.
+    /// `what` continues after the hunk's name.
     pub fn refuse(&self, code: &'static Code, what: impl Display) -> Error {
         let Self { path, hunk, number } = self;
         let path = path.display().to_string();
@@ -32,7 +30,7 @@ impl HunkName<'_> {
             .with("line", *number)
     }
 
-    /// `hunk_ambiguous`, naming the lines where it could go (0-based `starts`).
+    /// `starts` is 0-based.
     pub fn ambiguous(&self, starts: &[usize]) -> Error {
         let lines: Vec<usize> = starts.iter().map(|start| start + 1).collect();
         let shown: Vec<String> = lines.iter().map(usize::to_string).collect();
@@ -42,8 +40,8 @@ impl HunkName<'_> {
             .hint("add context lines until only one place fits")
     }
 
-    /// `hunk_failed`: the first line that differs at the closest candidate, and where that is. `pattern` are the
-    /// lines looked for, `expected` the 0-based line they should be on.
+    /// The first difference at the closest candidate. `expected` is the 0-based line where
+    /// `pattern` should be.
     pub fn failed(&self, text: &Text<'_>, pattern: &[&[u8]], expected: usize) -> Error {
         let candidate = closest(text, pattern, expected);
         if let Some(there) = candidate.as_ref().filter(|place| place.fits) {
@@ -69,7 +67,7 @@ impl HunkName<'_> {
         let found = (line < text.len()).then(|| excerpt(text.line(line)));
         let seen = match &found {
             _ if nowhere.is_some() => "no line of the file is that".to_owned(),
-            // A message shows no spaces at the end.
+            // A message does not show trailing spaces.
             Some(same) if *same == wanted => {
                 format!("line {} has other trailing whitespace, or another line ending", line + 1)
             }
@@ -95,7 +93,7 @@ impl HunkName<'_> {
     }
 }
 
-/// The first line of `pattern` that no line of `text` is, even with other whitespace around it.
+/// First line that is not in `text`, ignoring surrounding whitespace.
 fn missing(text: &Text<'_>, pattern: &[&[u8]]) -> Option<usize> {
     let lines: HashSet<_> =
         (0..text.len()).map(|at| key(text.line(at), Pass::Blanks, at == 0)).collect();

@@ -1,5 +1,4 @@
-//! Hunks and chunks held against a present file: where they belong, and the report of it. Both dialects are
-//! judged by it.
+//! Fits hunks and chunks of both dialects to a present file.
 
 pub(super) mod failure;
 pub(super) mod overlay;
@@ -9,18 +8,17 @@ pub(super) mod write;
 
 pub use report::{Action, Compiled, Dialect, FileReport, HunkReport};
 
-/// How to read a patch.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Leading components to take off each name of a unified diff (`-p`). `None`: one, or none
-    /// where the names have no prefixes.
+    /// Leading components to strip from names (`-p`). `None`: one, or none if the names have no
+    /// prefixes.
     pub strip: Option<usize>,
-    /// Apply it backwards. Unified diffs only.
+    /// Unified diffs only.
     pub reverse: bool,
-    /// Hunks without context are meant, and go where their line numbers say.
+    /// Hunks without context go to their line numbers.
     pub unidiff_zero: bool,
-    /// How the caller says that, for hints; `None` where it cannot.
+    /// The caller's option, for hints.
     pub zero_is_said: Option<&'static str>,
-    /// How the caller says `strip`, for hints; `None` where it cannot.
+    /// The caller's option, for hints.
     pub strip_is_said: Option<&'static str>,
 }

@@ -1,4 +1,4 @@
-//! The present files, and what a patch has made of them so far.
+//! Present files, and the results of a patch so far.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -7,32 +7,29 @@ use crate::changeset::limits::Budget;
 use crate::changeset::{Changeset, File, FileChange, RepoPath, Snapshot, codes, store_form};
 use crate::error::{Error, Result};
 
-/// The present files, and what a patch has made of them so far.
 pub(in crate::changeset) struct Overlay<'a> {
-    /// The present files.
     pub files: &'a dyn Snapshot,
-    /// Files as they were before the patch, once looked at.
+    /// Before the patch, once read.
     original: BTreeMap<RepoPath, Option<Rc<File>>>,
-    /// Files as the patch leaves them.
+    /// After the patch.
     present: BTreeMap<RepoPath, Option<Rc<File>>>,
-    /// Where files were before the patch.
+    /// Old paths of new ones.
     origins: BTreeMap<RepoPath, RepoPath>,
-    /// What the patch may still read and make.
+    /// In bytes.
     pub budget: Budget,
 }
 
 impl<'a> Overlay<'a> {
-    /// `files`, unchanged.
     pub fn new(files: &'a dyn Snapshot) -> Self {
         let (original, present, origins, budget) = Default::default();
         Self { files, original, present, origins, budget }
     }
 
-    /// A file as it is by now. A directory that the patch empties, by `leaving` or before, gives way to a file; that
-    /// others stay in it is noticed when it is written.
+    /// A directory that the patch empties, by `leaving` or before, gives way to a file; remaining
+    /// files in it are noticed at the write.
     ///
     /// # Errors
-    /// The snapshot's own; `size_limit_exceeded`.
+    /// Errors of the snapshot; `size_limit_exceeded`.
     pub fn file(
         &mut self,
         path: &RepoPath,
@@ -56,7 +53,7 @@ impl<'a> Overlay<'a> {
         paths.any(|path| path.parents().any(|above| above == *directory))
     }
 
-    /// Puts `files` in place, which were made of others or are gone; `moved` names where each new one comes from.
+    /// `None` deletes; `moved` has new and old paths.
     pub fn put(
         &mut self,
         mut files: BTreeMap<RepoPath, Option<Rc<File>>>,
@@ -68,10 +65,7 @@ impl<'a> Overlay<'a> {
         self.origins.extend(moved);
     }
 
-    /// All that has changed, in the form that git stores.
-    ///
-    /// # Errors
-    /// Those of [`Changeset::new`] and of the snapshot.
+    /// In the form that git stores.
     pub fn into_changeset(self) -> Result<Changeset> {
         let Self { present, mut original, mut origins, files, .. } = self;
         let own = |file: Option<Rc<File>>| file.map(Rc::unwrap_or_clone);
@@ -88,7 +82,6 @@ impl<'a> Overlay<'a> {
     }
 }
 
-/// `file_exists` for a file that a patch would create.
 pub(in crate::changeset) fn exists(path: &RepoPath) -> Error {
     Error::new(&codes::FILE_EXISTS, format!("{} exists already", path.display()))
         .with("path", path.display().to_string())

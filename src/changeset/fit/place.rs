@@ -1,8 +1,8 @@
-//! Putting the hunks of a unified diff into a file.
+//! Applies the hunks of a unified diff to a file.
 //!
-//! Where a hunk may go follows git's `apply.c`: at its line, else at the nearest place where all
-//! its old lines are; a hunk that starts at line 1 only at the beginning, one without context
-//! below only at the end; never over lines that an earlier hunk has touched.
+//! As in git's `apply.c`, a hunk goes to its line, else to the nearest place with all its old
+//! lines. A hunk from line 1 fits only at the beginning, one without context below only at the end.
+//! No hunk overlaps lines of an earlier one.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -17,41 +17,32 @@ use crate::changeset::locate::{Finder, Pass, Token, key};
 use crate::changeset::unified::{FilePatch, Hunk};
 use crate::error::Result;
 
-/// A file with its hunks put in.
 #[derive(Debug, Default)]
 pub(in crate::changeset) struct Placed {
-    /// The new content.
     pub bytes: Vec<u8>,
-    /// Where each hunk went.
     pub hunks: Vec<HunkReport>,
-    /// Lines the hunks add and remove.
+    /// Added and removed lines.
     pub counts: (usize, usize),
 }
 
-/// What hunks are looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::changeset) enum Purpose {
-    /// To apply them.
     Apply,
-    /// Turned backwards, to see whether they were applied: each must stand on the very line that its header names.
+    /// Reversed hunks show if they were applied: each must be at the line of its header.
     Prove,
 }
 
-/// Where one hunk goes: these lines of the old file become its new lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Spot {
     start: usize,
     end: usize,
-    /// Index of the hunk.
     hunk: usize,
     pass: Pass,
 }
 
-/// Applies the hunks of `patch` to `content`, the file at `path`.
-///
 /// # Errors
-/// `hunk_failed` with what was expected and found and the closest candidate, `hunk_ambiguous`
-/// with the lines of the candidates.
+/// `hunk_failed` with expected and found lines and the closest candidate; `hunk_ambiguous` with the
+/// candidates.
 pub(in crate::changeset) fn apply(
     path: &RepoPath,
     content: &[u8],
@@ -94,7 +85,6 @@ pub(in crate::changeset) fn apply(
     Ok(placed)
 }
 
-/// Builds the new content from the old `text` and the places of the hunks.
 fn write(text: &Text<'_>, hunks: &[Hunk<'_>], spots: &BTreeSet<Spot>) -> Vec<u8> {
     let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
     let mut writer = Writer::new(text, lines.map(|line| line.bytes.len() + 1).sum());
@@ -106,7 +96,7 @@ fn write(text: &Text<'_>, hunks: &[Hunk<'_>], spots: &BTreeSet<Spot>) -> Vec<u8>
         }
         writer.adapted(&hunk.lines, spot.start..spot.end);
         if spot.end == text.len() {
-            // The final newline, or the want of it, stays unless the hunk speaks of it.
+            // The final newline, or its absence, stays unless the hunk mentions it.
             let spoken = hunk.lines.iter().any(|line| !line.bytes.ends_with(b"\n"));
             writer.end(match hunk.new_lines().last() {
                 Some(last) if spoken => last.bytes.ends_with(b"\n"),
@@ -117,18 +107,17 @@ fn write(text: &Text<'_>, hunks: &[Hunk<'_>], spots: &BTreeSet<Spot>) -> Vec<u8>
     writer.finish()
 }
 
-/// A hunk made ready to be looked for.
 struct Job<'h> {
     index: usize,
     hunk: &'h Hunk<'h>,
-    /// Its old lines with their LF, as they must be in the file.
+    /// With their LF.
     old: Vec<&'h [u8]>,
     expected: usize,
-    /// The line that its header names (0-based), which may be far beyond the end of the file.
+    /// 0-based line of the header; may exceed the file.
     claimed: usize,
-    /// It must be at the beginning, at the end.
+    /// At the beginning; at the end.
     anchors: (bool, bool),
-    /// Its header cannot be trusted: anywhere, but only where it is unique.
+    /// Header wrong or missing: any unique place.
     loose: bool,
 }
 
@@ -155,7 +144,7 @@ impl<'h> Job<'h> {
         }
     }
 
-    /// How many lines below its own `spot` is.
+    /// Lines below the header's line.
     fn offset(&self, spot: Spot) -> i64 {
         spot.start as i64 - self.claimed as i64
     }
@@ -168,23 +157,22 @@ impl<'h> Job<'h> {
 struct Placer<'t> {
     path: &'t RepoPath,
     text: &'t Text<'t>,
-    /// One for each pass.
+    /// One per pass.
     finders: [Option<Finder<'t>>; 2],
     taken: BTreeSet<Spot>,
-    /// The furthest line an earlier hunk claimed to start on.
+    /// Largest start line so far.
     last_start: usize,
-    /// How many lines each earlier hunk adds, less those it removes.
+    /// Lines that each earlier hunk adds, less removed ones.
     grown: Vec<i64>,
-    /// Every line of the patch ends in CRLF, whatever the file's do.
+    /// The patch ends its lines in CRLF.
     crlf: bool,
     options: &'t Options,
     purpose: Purpose,
 }
 
 impl Placer<'_> {
-    /// The line (0-based) of the old file where a hunk should be. As git does, from its line in
-    /// the new file, so that a hunk whose predecessors were taken out of the patch is looked for
-    /// in the right direction.
+    /// The 0-based line in the old file. Computed from the new line, as in git: if earlier hunks
+    /// were removed from the patch, the search still goes in the right direction.
     fn expected(&self, hunk: &Hunk<'_>) -> usize {
         match (hunk.old_start, hunk.new_start) {
             (Some(old), Some(_)) if old < self.last_start => old.saturating_sub(1),
@@ -193,8 +181,7 @@ impl Placer<'_> {
         }
     }
 
-    /// The line of the old file that is line `new` after the earlier hunks: one that went below has moved
-    /// nothing above it.
+    /// The old line of line `new` after the earlier hunks. Hunks below do not shift it.
     fn line_before(&self, new: usize) -> usize {
         let (new, mut shift) = (new as i64, 0);
         for spot in &self.taken {
@@ -220,7 +207,6 @@ impl Placer<'_> {
         Err(self.name(job).failed(self.text, &job.old, job.expected))
     }
 
-    /// One pass over the file.
     fn search(&mut self, job: &Job<'_>, pass: Pass) -> Result<Option<Spot>> {
         let Some(last) = self.text.len().checked_sub(job.old.len()) else { return Ok(None) };
         let (begins, ends) = job.anchors;
@@ -260,7 +246,7 @@ impl Placer<'_> {
         finder: &mut Finder<'_>,
         tokens: &[Token],
     ) -> Result<Option<usize>> {
-        // Without line numbers the order of the hunks is all there is to go by.
+        // Without line numbers only the order tells.
         let from = match job.hunk.old_start {
             None => self.taken.last().map_or(0, |spot| spot.end),
             Some(_) => 0,
@@ -275,17 +261,16 @@ impl Placer<'_> {
         }
     }
 
-    /// A hunk that finds nothing and only adds: at its line if that is asked for, else only where
-    /// there is nothing to be wrong about.
+    /// A hunk that only adds: at its line if requested, else only where no doubt is possible.
     fn insertion(&self, job: &Job<'_>) -> Result<Spot> {
         let end = self.text.len();
-        // A file that has no line ending yet takes none from what the patch went through.
+        // An empty file does not take CRLF from the patch's transport.
         let pass = if end == 0 && self.crlf { Pass::Ending } else { Pass::Exact };
         let expected = match (job.hunk.old_start, self.options.unidiff_zero) {
             _ if end == 0 => return Ok(job.spot(0, pass)),
             (Some(0), true) => 0,
             (Some(_), true) => job.expected,
-            // At the very end of the file, by its own line number: nothing is below that it could belong to.
+            // At the very end by its own number, the hunk can belong to nothing below.
             (Some(old), false) if old > 0 && job.claimed == end => end,
             _ => {
                 let hint = match self.options.zero_is_said {
@@ -306,13 +291,11 @@ impl Placer<'_> {
         Ok(job.spot(expected, pass))
     }
 
-    /// What was let differ, if the lines of the file are not those of the hunk.
     fn leniently(&self, job: &Job<'_>, spot: Spot) -> Option<&'static str> {
         let same = self.equals(&job.old, spot.start, Pass::Exact);
         (spot.pass != Pass::Exact || !same).then_some(Pass::Ending.as_str())
     }
 
-    /// Are the hunk's old lines at `start`, where no earlier hunk has touched them?
     fn fits(&self, job: &Job<'_>, start: usize, pass: Pass) -> bool {
         self.equals(&job.old, start, pass) && self.is_free(start, start + job.old.len())
     }
@@ -325,7 +308,6 @@ impl Placer<'_> {
             && old.iter().enumerate().all(|(at, line)| same(start + at, line))
     }
 
-    /// Has no earlier hunk touched these lines?
     fn is_free(&self, start: usize, end: usize) -> bool {
         let bound = Spot { start: end, end: 0, hunk: 0, pass: Pass::Exact };
         self.taken.range(..bound).next_back().is_none_or(|before| before.end <= start)

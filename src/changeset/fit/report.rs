@@ -1,4 +1,4 @@
-//! What came of a patch, file by file and hunk by hunk.
+//! The result of a patch by file and hunk.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,22 +15,18 @@ pub enum Dialect {
     Envelope,
 }
 
-/// A patch judged on the present files.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// What it changes. Empty if it is already applied.
+    /// Empty if already applied.
     pub changeset: Changeset,
-    /// Which dialect it is in.
     pub dialect: Dialect,
-    /// Every file it names, in its order.
     pub files: Vec<FileReport>,
-    /// Remarks for people: what was read otherwise than written.
+    /// Remarks for people, where the patch was not read as written.
     pub notes: Vec<String>,
-    /// Everything it would change is there already.
     pub already_applied: bool,
 }
 
-/// What becomes of a file.
+/// The outcome for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -46,27 +42,23 @@ pub enum Action {
     Copied,
 }
 
-/// One file of a patch.
 #[derive(Clone, Debug)]
 pub struct FileReport {
-    /// The path it is at afterwards (before, for a deleted one).
+    /// Path afterwards; before, if deleted.
     pub path: RepoPath,
-    /// The path its content comes from, if another.
     pub origin: Option<RepoPath>,
-    /// What becomes of it.
     pub action: Action,
-    /// Lines the patch adds. 0 for binary content.
+    /// Lines; 0 for binary content.
     pub added: usize,
-    /// Lines the patch removes. 0 for binary content.
+    /// Lines; 0 for binary content.
     pub removed: usize,
-    /// Its hunks, in the order of the patch.
     pub hunks: Vec<HunkReport>,
 }
 
-/// Where one hunk went.
+/// The place of one hunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HunkReport {
-    /// Which hunk of the file, counted from 1.
+    /// Number of the hunk in the file, counted from 1.
     pub hunk: usize,
     /// First line of the file as it was before the patch, counted from 1.
     pub line: usize,
@@ -82,12 +74,11 @@ pub struct HunkReport {
 }
 
 impl HunkReport {
-    /// Did it go anywhere or in any way but as written?
     pub fn is_remarkable(&self) -> bool {
         self.offset != 0 || self.recounted || self.matched.is_some()
     }
 
-    /// What is remarkable, as the end of a sentence that names the hunk.
+    /// Completes a sentence that names the hunk.
     pub fn remarks(&self) -> String {
         let mut out = String::new();
         if self.offset != 0 {
@@ -104,7 +95,7 @@ impl HunkReport {
 }
 
 impl Compiled {
-    /// Turns a patch that fits backwards into the report of the forward one.
+    /// Turns a reversed report into that of the forward patch.
     pub(in crate::changeset) fn into_already_applied(mut self) -> Self {
         for file in &mut self.files {
             file.action = match file.action {

@@ -1,5 +1,4 @@
-//! The new content: untouched lines as they are, each hunk's new lines in the place of its old
-//! ones.
+//! Builds the new content from untouched lines and new lines of hunks.
 
 use std::ops::Range;
 
@@ -7,22 +6,21 @@ use crate::changeset::hunks::Text;
 use crate::changeset::locate::{BOM, Pass, key};
 use crate::changeset::unified::{Line, LineKind};
 
-/// The new content while it is built from the old one, top to bottom.
 pub(in crate::changeset) struct Writer<'t> {
     text: &'t Text<'t>,
     out: Vec<u8>,
-    /// Lines of the old content that are dealt with.
+    /// Old lines consumed.
     done: usize,
 }
 
 impl<'t> Writer<'t> {
-    /// With room for `more` bytes than there are in `text`.
+    /// Reserves `more` bytes.
     pub fn new(text: &'t Text<'t>, more: usize) -> Self {
         Self { text, out: Vec::with_capacity(text.bytes().len() + more), done: 0 }
     }
 
-    /// Puts `lines`, byte for byte, in the place of the old lines `at`. Their last line may have no newline, and
-    /// the file's last line: neither is joined with what follows. (git joins them.)
+    /// Replaces the old lines `at`, byte for byte. A last line without newline, in either, is not
+    /// joined with the next, unlike in git.
     pub fn exactly(&mut self, lines: &[Line<'_>], at: Range<usize>) {
         self.copy(at.start);
         for line in lines {
@@ -41,9 +39,8 @@ impl<'t> Writer<'t> {
         }
     }
 
-    /// Puts `lines` in the place of the old lines `at` that they equal but for the endings: context keeps the
-    /// file's own bytes, new lines take the file's line ending, and the file keeps its byte-order mark unless
-    /// they show it on one side only.
+    /// Replaces the old lines `at`, which equal `lines` but for line endings. Context keeps the
+    /// file's bytes, new lines get its line ending.
     pub fn adapted(&mut self, lines: &[Line<'_>], at: Range<usize>) {
         self.copy(at.start);
         let ending = ending(self.text, at.start);
@@ -75,7 +72,6 @@ impl<'t> Writer<'t> {
         }
     }
 
-    /// Ends the file in a newline, or in none.
     pub fn end(&mut self, newline: bool) {
         self.copy(self.text.len());
         if newline {
@@ -87,19 +83,16 @@ impl<'t> Writer<'t> {
         }
     }
 
-    /// The new content, with what is left of the old one.
     pub fn finish(mut self) -> Vec<u8> {
         self.copy(self.text.len());
         self.out
     }
 
-    /// Copies old lines, up to line `to`.
     fn copy(&mut self, to: usize) {
         self.out.extend_from_slice(self.text.lines(self.done..to));
         self.done = to;
     }
 
-    /// Ends the last line, if it is open.
     fn terminate(&mut self, ending: &[u8]) {
         if !self.out.is_empty() && !self.out.ends_with(b"\n") {
             self.out.extend_from_slice(ending);
@@ -107,9 +100,8 @@ impl<'t> Writer<'t> {
     }
 }
 
-/// Does the byte-order mark stand in front of `text` once its first lines are written anew as `lines`? It belongs
-/// to the file and not to its first line, so it stays whatever goes there; but a patch that shows it on one side
-/// only changes it.
+/// The byte-order mark belongs to the file, not to its first line; a patch that shows it on one
+/// side only changes it.
 fn wants_mark(text: &Text<'_>, lines: &[Line<'_>]) -> bool {
     let is_marked = |line: &Line<'_>| line.bytes.starts_with(BOM);
     let old = lines.iter().find(|line| line.kind != LineKind::Added);
@@ -120,8 +112,7 @@ fn wants_mark(text: &Text<'_>, lines: &[Line<'_>]) -> bool {
     if before == after { text.bytes().starts_with(BOM) } else { after }
 }
 
-/// The line ending in use at line `near`: that line's own, or its neighbour's above, or the
-/// first line's.
+/// From line `near`, or the line above, or the first line.
 fn ending<'t>(text: &Text<'_>, near: usize) -> &'t [u8] {
     let has_crlf = |line: usize| {
         (line < text.len())

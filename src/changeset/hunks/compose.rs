@@ -1,32 +1,25 @@
-//! Taking a difference in part: which bytes result when some hunks are taken, some left out and
-//! some replaced by what a reviewer wrote.
+//! Applies part of a difference: hunks are taken, left or replaced by a reviewer's text.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::{Diff, Hunk};
 
-/// What becomes of one hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice<'a> {
-    /// Its changed lines are taken.
     Take,
-    /// Its changed lines stay as they were.
     Leave,
-    /// The lines `before` of the first content become `bytes`. The range holds the hunk's edits
-    /// and no other hunk's (see [`Diff::editable`]).
+    /// The range holds the hunk's edits and no other hunk's (see [`Diff::editable`]).
     Replace {
         /// Lines of the first content, 0-based.
         before: &'a Range<usize>,
-        /// What is there instead.
         bytes: &'a [u8],
     },
 }
 
 impl Diff<'_> {
-    /// The part of `hunk` that may be edited on its own: its edits and the context that belongs
-    /// to no neighbour. Context between two hunks is shared out half and half. Returns the lines
-    /// of the first and of the second content.
+    /// The hunk's edits and context, which neighbours share half and half. Returns lines of the
+    /// first and second content.
     pub fn editable(&self, hunk: &Hunk) -> (Range<usize>, Range<usize>) {
         let (first, last) = (&self.edits[hunk.edits.start], &self.edits[hunk.edits.end - 1]);
         let mut above = first.before.start - hunk.before.start;
@@ -45,9 +38,8 @@ impl Diff<'_> {
 }
 
 impl Diff<'_> {
-    /// What [`Diff::editable`] of `hunk` becomes where only the changed lines of `chosen` are taken, counted
-    /// from 0 in the order of [`Diff::lines`]: a removed line that is not among them stays, an added one is
-    /// left out.
+    /// The editable part of `hunk` with only the changed lines of `chosen`, counted from 0 in the
+    /// order of [`Diff::lines`]. Other removed lines stay; other added lines are dropped.
     pub fn with_lines(&self, hunk: &Hunk, chosen: &BTreeSet<usize>) -> Vec<u8> {
         let lines = self.editable(hunk).0;
         let (mut out, mut done, mut number) = (Vec::new(), lines.start, 0..);
@@ -71,10 +63,8 @@ impl Diff<'_> {
     }
 }
 
-/// The bytes that result from `diff`'s first content when each hunk is treated as chosen.
-///
-/// `choices` are in order and do not overlap; edits that are in none of them are left out. With
-/// all hunks taken this is the second content, with none it is the first.
+/// `choices` are in order and do not overlap; other edits are not taken. All hunks taken give the
+/// second content, none the first.
 pub fn compose<'h>(
     diff: &Diff<'_>,
     choices: impl IntoIterator<Item = (&'h Hunk, Choice<'h>)>,
@@ -103,8 +93,7 @@ pub fn compose<'h>(
     out
 }
 
-/// Appends whole lines. Bytes that a reviewer wrote may lack the final LF; whatever follows them
-/// still starts a line of its own.
+/// A reviewer's text may lack the final LF; the next line still starts on its own.
 fn append(out: &mut Vec<u8>, lines: &[u8]) {
     if !lines.is_empty() && !out.is_empty() && !out.ends_with(b"\n") {
         out.push(b'\n');

@@ -1,9 +1,8 @@
-//! Hunks: the line-by-line difference of two contents, on bytes and split at LF alone.
+//! Hunks: the line difference of two contents, on bytes, split at LF alone.
 //!
-//! One backend for everything that shows, emits or takes apart a difference, so that the hunk a
-//! reviewer sees is the hunk a patch carries and the hunk that is applied. The algorithm is
-//! histogram with git's indent heuristic, from gitoxide's fork of imara-diff, which fixes the
-//! order in which sliders are moved and is in the binary anyway.
+//! One backend shows, emits and splits differences: the hunk in a review is the hunk in the patch
+//! and the hunk applied. The algorithm is histogram with git's indent heuristic. gitoxide's fork of
+//! imara-diff fixes the order in which sliders move, and is linked anyway.
 
 mod compose;
 mod text;
@@ -20,38 +19,35 @@ use bstr::ByteSlice as _;
 use gix::diff::blob::{Algorithm, InternedInput};
 use serde::{Deserialize, Serialize};
 
-/// Lines of context around a change, unless asked otherwise: git's own.
+/// As in git.
 pub const CONTEXT: usize = 3;
 
-/// Bytes of a file, 10 MiB, from which on nothing is told of its lines unless that is asked for.
+/// Largest file in bytes compared by lines by default.
 pub const MOST_BYTES: usize = 10 << 20;
 
-/// The same of the lines in which one content differs from the other, from the first to the last of them.
+/// Most lines by default, from the first to the last difference.
 pub const MOST_LINES: usize = 200_000;
 
-/// One run of changed lines: `before` lines were replaced by `after` lines. 0-based line numbers;
-/// one of the two may be empty, never both. Between two edits there is at least one equal line.
+/// A run of changed lines, 0-based. One side may be empty, never both. At least one equal line
+/// separates two edits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Edit {
-    /// Lines of the first content.
     pub before: Range<usize>,
-    /// Lines of the second content.
     pub after: Range<usize>,
 }
 
-/// A run of edits with the context they are shown in. 0-based line numbers.
+/// Lines are 0-based.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Hunk {
-    /// Lines of the first content, context included.
+    /// Context included.
     pub before: Range<usize>,
-    /// Lines of the second content, context included.
+    /// Context included.
     pub after: Range<usize>,
-    /// Which of the difference's edits are in it.
     pub edits: Range<usize>,
 }
 
 impl fmt::Display for Hunk {
-    /// The unified diff's `@@ -1,3 +1,4 @@`, counted as git counts.
+    /// As git counts: `@@ -1,3 +1,4 @@`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let side = |f: &mut fmt::Formatter<'_>, range: &Range<usize>| match range.len() {
             0 => write!(f, "{},0", range.start),
@@ -66,19 +62,14 @@ impl fmt::Display for Hunk {
     }
 }
 
-/// Which side a line of a difference is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// In both contents.
     Context,
-    /// In the first content alone.
     Removed,
-    /// In the second content alone.
     Added,
 }
 
 impl Side {
-    /// The unified diff's first column.
     pub fn sign(self) -> char {
         match self {
             Self::Context => ' ',
@@ -88,37 +79,32 @@ impl Side {
     }
 }
 
-/// One line of a hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Which side it is on.
     pub side: Side,
-    /// Its bytes, with the LF if it has one. Only the last line of a content may lack it.
+    /// With the LF; only the last line may lack it.
     pub bytes: &'a [u8],
-    /// 0-based number in the first content; `None` for an added line.
+    /// 0-based; `None` for an added line.
     pub before: Option<usize>,
-    /// 0-based number in the second content; `None` for a removed line.
+    /// 0-based; `None` for a removed line.
     pub after: Option<usize>,
 }
 
 impl<'a> Line<'a> {
-    /// The bytes without the LF.
+    /// Without the LF.
     pub fn content(&self) -> &'a [u8] {
         self.bytes.strip_suffix(b"\n").unwrap_or(self.bytes)
     }
 
-    /// False for the last line of a content that does not end in LF.
+    /// False for a last line without LF.
     pub fn is_terminated(&self) -> bool {
         self.bytes.ends_with(b"\n")
     }
 }
 
-/// How many lines a difference adds and removes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counts {
-    /// Lines in the second content alone.
     pub added: usize,
-    /// Lines in the first content alone.
     pub removed: usize,
 }
 
@@ -136,20 +122,17 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
-/// How many lines changes add and remove together, as far as that can be told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lines {
-    /// That many.
     Counted(Counts),
-    /// A file is binary, or too much changes for its lines to be counted.
+    /// A file is binary or too large.
     NotByLines,
-    /// Content that it takes is not here.
+    /// Content is missing.
     #[default]
     NotHere,
 }
 
 impl Lines {
-    /// The count, if there is one.
     pub fn counts(self) -> Option<Counts> {
         match self {
             Self::Counted(counts) => Some(counts),
@@ -158,7 +141,6 @@ impl Lines {
     }
 }
 
-/// The difference of two contents.
 #[derive(Clone, Debug)]
 pub struct Diff<'a> {
     before: Text<'a>,
@@ -167,11 +149,9 @@ pub struct Diff<'a> {
 }
 
 impl<'a> Diff<'a> {
-    /// Compares `before` with `after`. Borrowed bytes are not copied; owned ones
-    /// (`Vec<u8>`) make a `Diff<'static>`.
+    /// Borrowed bytes are not copied; owned ones (`Vec<u8>`) make a `Diff<'static>`.
     ///
-    /// Of contents that differ in too much to be told ([`is_large`]) all from the first to the last line in which
-    /// they do is one edit.
+    /// Contents that differ too much ([`is_large`]) have one edit.
     pub fn new(before: impl Into<Cow<'a, [u8]>>, after: impl Into<Cow<'a, [u8]>>) -> Self {
         let (before, after) = (Text::new(before), Text::new(after));
         let edits = if is_large(before.bytes(), after.bytes()) {
@@ -182,34 +162,29 @@ impl<'a> Diff<'a> {
         Self { before, after, edits }
     }
 
-    /// As [`Diff::new`], however much that takes: for what somebody has asked for by its name.
+    /// At any cost, for an explicit request.
     pub fn exact(before: impl Into<Cow<'a, [u8]>>, after: impl Into<Cow<'a, [u8]>>) -> Self {
         let (before, after) = (Text::new(before), Text::new(after));
         let edits = edits(&before, &after);
         Self { before, after, edits }
     }
 
-    /// The first content.
     pub fn before(&self) -> &Text<'a> {
         &self.before
     }
 
-    /// The second content.
     pub fn after(&self) -> &Text<'a> {
         &self.after
     }
 
-    /// The runs of changed lines, in order.
     pub fn edits(&self) -> &[Edit] {
         &self.edits
     }
 
-    /// How many lines are added and removed.
     pub fn counts(&self) -> Counts {
         self.counts_of(0..self.edits.len())
     }
 
-    /// How many lines the edits of `range` add and remove.
     pub fn counts_of(&self, range: Range<usize>) -> Counts {
         let mut counts = Counts::default();
         for edit in &self.edits[range] {
@@ -218,8 +193,7 @@ impl<'a> Diff<'a> {
         counts
     }
 
-    /// The edits grouped into hunks with `context` lines around them. As in git, edits whose
-    /// contexts touch share a hunk.
+    /// As in git, edits whose contexts touch share a hunk.
     pub fn hunks(&self, context: usize) -> Vec<Hunk> {
         let mut hunks = Vec::new();
         let mut start = 0;
@@ -239,8 +213,7 @@ impl<'a> Diff<'a> {
         hunks
     }
 
-    /// The edits of `range` (not empty) as one hunk with up to `context` lines around them,
-    /// which stop at the neighbouring edits.
+    /// `range` is not empty. Up to `context` lines stop at neighbouring edits.
     pub fn hunk(&self, range: Range<usize>, context: usize) -> Hunk {
         let (first, last) = (&self.edits[range.start], &self.edits[range.end - 1]);
         let above = match range.start.checked_sub(1) {
@@ -259,13 +232,12 @@ impl<'a> Diff<'a> {
         }
     }
 
-    /// One hunk for each edit of `hunk`: what splitting it as far as it goes gives. A single
-    /// element when it cannot be split.
+    /// One hunk for each edit.
     pub fn split(&self, hunk: &Hunk, context: usize) -> Vec<Hunk> {
         hunk.edits.clone().map(|edit| self.hunk(edit..edit + 1, context)).collect()
     }
 
-    /// The lines of `hunk`, removed before added in each edit.
+    /// Removed before added lines in each edit.
     pub fn lines<'d>(&'d self, hunk: &Hunk) -> impl Iterator<Item = Line<'d>> + use<'d, 'a> {
         let mut edits = self.edits[hunk.edits.clone()].iter();
         let mut edit = edits.next();
@@ -295,7 +267,6 @@ impl<'a> Diff<'a> {
                 }
                 if before >= current.before.end {
                     edit = edits.next();
-                    // The next edit starts at least one equal line further on.
                 }
             }
             if before >= end {
@@ -311,8 +282,8 @@ impl<'a> Diff<'a> {
         })
     }
 
-    /// What git prints after the second `@@`: the nearest line above the hunk that starts with a
-    /// letter, `_` or `$` and so probably names what the hunk is in. Looks at most 2,000 lines up.
+    /// Git's text after the second `@@`: the nearest line above that starts with a letter, `_` or
+    /// `$`, within 2,000 lines.
     pub fn heading(&self, hunk: &Hunk) -> Option<&[u8]> {
         (hunk.before.start.saturating_sub(2000)..hunk.before.start)
             .rev()
@@ -323,11 +294,11 @@ impl<'a> Diff<'a> {
     }
 }
 
-/// Whether telling two contents apart line by line takes more than a list, or a look at a proposal, may take: time
-/// grows with the square of the lines that differ, and their writer chooses these.
+/// True if a line diff costs more than a list or a review may take. Time grows with the square of
+/// the differing lines, and their author chooses them.
 pub fn is_large(before: &[u8], after: &[u8]) -> bool {
     let longest = before.len().max(after.len());
-    // A line has a byte at least.
+    // Every line has a byte.
     if longest <= MOST_LINES || before == after {
         return false;
     }
@@ -338,19 +309,18 @@ pub fn is_large(before: &[u8], after: &[u8]) -> bool {
     count_lines(&before[a]).max(count_lines(&after[b])) > MOST_LINES
 }
 
-/// The bytes between the lines with which two contents begin alike, and those with which they end alike.
+/// Bytes between equal first and last lines.
 fn middle(before: &[u8], after: &[u8]) -> (Range<usize>, Range<usize>) {
     let alike = before.iter().zip(after).take_while(|(a, b)| a == b).count();
     let start = before[..alike].rfind_byte(b'\n').map_or(0, |at| at + 1);
     let (a, b) = (&before[start..], &after[start..]);
     let alike = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
     let tail = &a[a.len() - alike..];
-    // The line in which they differ last ends in what is alike.
+    // The equal tail begins inside the last differing line.
     let end = tail.find_byte(b'\n').map_or(0, |at| alike - at - 1);
     (start..before.len() - end, start..after.len() - end)
 }
 
-/// The one edit of two contents that differ.
 fn one_edit(before: &[u8], after: &[u8]) -> Edit {
     let lines = |range: Range<usize>, bytes: &[u8]| {
         let start = count_lines(&bytes[..range.start]);
@@ -360,9 +330,8 @@ fn one_edit(before: &[u8], after: &[u8]) -> Edit {
     Edit { before: lines(a, before), after: lines(b, after) }
 }
 
-/// How many lines turning `before` into `after` adds and removes, and the lines of `before` that it
-/// touches, from 0; `None` is a file that is not there. Cheaper than [`Diff::new`] where nothing else is
-/// wanted of the difference.
+/// Counts, and the lines of `before` that change, from 0; `None` is a missing file. Cheaper than
+/// [`Diff::new`].
 pub fn measure(before: Option<&[u8]>, after: Option<&[u8]>) -> (Counts, Vec<Range<u32>>) {
     let lines = |bytes: Option<&[u8]>| bytes.map_or(0, count_lines);
     match (before.unwrap_or_default(), after.unwrap_or_default()) {

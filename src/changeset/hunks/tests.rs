@@ -71,7 +71,7 @@ fn the_parts_of_a_split_hunk_stop_at_their_neighbours() {
         parts.iter().map(ToString::to_string).collect::<Vec<_>>(),
         ["@@ -2,5 +2,4 @@", "@@ -6,5 +5,4 @@"]
     );
-    // The one line between the two belongs to the first part alone when edited.
+    // The line between two parts belongs to the first one.
     assert_eq!(diff.editable(&parts[0]).0, 1..6);
     assert_eq!(diff.editable(&parts[1]).0, 6..10);
 }
@@ -84,7 +84,7 @@ fn written_bytes_without_a_line_feed_do_not_join_the_next_line() {
     assert_eq!(compose(&diff, [(&hunk, choice)]), b"a\nmine\nc\n");
 }
 
-/// Few distinct lines, so that they repeat and slide; sometimes no final LF; CR and non-UTF-8.
+/// Few distinct lines, to repeat and slide; CR and non-UTF-8.
 fn content() -> impl Strategy<Value = Vec<u8>> {
     let line = prop::sample::select(vec!["a", "b", "  a", "}", "", "c\r", "\u{fc}"]);
     (prop::collection::vec(line, 0..24), any::<bool>()).prop_map(|(lines, terminated)| {
@@ -103,7 +103,6 @@ proptest! {
     fn hunks_tile_the_difference(before in content(), after in content(), context in 0usize..5) {
         let diff = Diff::new(&before, &after);
         let hunks = diff.hunks(context);
-        // Every edit in exactly one hunk, in order; hunks never overlap.
         let edits: Vec<usize> = hunks.iter().flat_map(|h| h.edits.clone()).collect();
         prop_assert_eq!(edits, (0..diff.edits().len()).collect::<Vec<_>>());
         for pair in hunks.windows(2) {
@@ -140,8 +139,7 @@ proptest! {
         let all = compose(&diff, hunks.iter().map(|h| (h, Choice::Take)));
         prop_assert_eq!(all, after.clone());
         prop_assert_eq!(compose(&diff, []), before.clone());
-        // The same with every hunk split as far as it goes, and with every hunk "edited" into
-        // what it proposes anyway.
+        // The same with hunks split, and with hunks "edited" into their own proposal.
         let parts: Vec<Hunk> = hunks.iter().flat_map(|h| diff.split(h, context)).collect();
         prop_assert_eq!(compose(&diff, parts.iter().map(|h| (h, Choice::Take))), after.clone());
         let ranges: Vec<_> = parts.iter().map(|h| diff.editable(h)).collect();
@@ -159,7 +157,7 @@ proptest! {
         let parts: Vec<Hunk> = (0..diff.edits().len()).map(|e| diff.hunk(e..e + 1, 3)).collect();
         let chosen = |i: usize| if mask >> (i % 32) & 1 == 1 { Choice::Take } else { Choice::Leave };
         let result = compose(&diff, parts.iter().enumerate().map(|(i, h)| (h, chosen(i))));
-        // An independent account of the same: walk the edits line by line.
+        // An independent implementation.
         let mut lines: Vec<&[u8]> = Vec::new();
         let mut at = 0;
         for (i, edit) in diff.edits().iter().enumerate() {

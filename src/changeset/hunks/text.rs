@@ -5,21 +5,18 @@ use std::ops::Range;
 
 use bstr::ByteSlice as _;
 
-/// Bytes with an index of their lines. A line ends at LF and includes it; the last may lack it.
-/// CR is an ordinary byte.
+/// A line includes its LF; the last may lack it. CR is an ordinary byte.
 #[derive(Clone, Debug)]
 pub struct Text<'a> {
     bytes: Cow<'a, [u8]>,
-    /// Where each line ends.
     ends: Vec<usize>,
 }
 
 impl<'a> Text<'a> {
-    /// Indexes `bytes`.
     pub fn new(bytes: impl Into<Cow<'a, [u8]>>) -> Self {
         let bytes = bytes.into();
         let mut end = 0;
-        // Room for lines of an ordinary length, so that a large index is not moved as it grows.
+        // Room for lines of ordinary length: a large index is not moved as it grows.
         let mut ends = Vec::with_capacity(bytes.len() / 32 + 1);
         ends.extend(bytes.lines_with_terminator().map(|line| {
             end += line.len();
@@ -28,22 +25,19 @@ impl<'a> Text<'a> {
         Self { bytes, ends }
     }
 
-    /// All the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The number of lines.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// True when there are no lines, which is to say no bytes.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Line `number`, counted from 0, with its LF.
+    /// From 0, with its LF.
     ///
     /// # Panics
     /// If there is no such line.
@@ -51,10 +45,10 @@ impl<'a> Text<'a> {
         self.lines(number..number + 1)
     }
 
-    /// The bytes of the lines of `range`, counted from 0.
+    /// From 0.
     ///
     /// # Panics
-    /// If `range` goes beyond the last line.
+    /// If `range` ends beyond the last line.
     pub fn lines(&self, range: Range<usize>) -> &[u8] {
         &self.bytes[self.start(range.start)..self.start(range.end)]
     }
@@ -64,7 +58,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The number of lines in `bytes`; a last one without LF counts.
+/// A last line without LF counts.
 pub(crate) fn count_lines(bytes: &[u8]) -> usize {
     bytes.find_iter(b"\n").count() + usize::from(!bytes.is_empty() && !bytes.ends_with(b"\n"))
 }

@@ -1,4 +1,4 @@
-//! Build step: `instructions.toml` becomes a static table. A malformed entry stops the build.
+//! Build step: `instructions.toml` becomes a static table.
 
 use std::fmt::Write as _;
 
@@ -15,14 +15,12 @@ struct File {
 struct Entry {
     pattern: String,
     kind: String,
-    // For the reader; not compiled in.
+    // For readers only.
     source: String,
 }
 
-/// Writes `instructions.rs` into the build's output directory.
-///
 /// # Panics
-/// Stops the build when an entry is malformed; the message names the pattern.
+/// A malformed entry stops the build; the message names the pattern.
 pub fn write() {
     for input in [SOURCE, "src/changeset/instructions/compile.rs"] {
         println!("cargo:rerun-if-changed={input}");
@@ -39,7 +37,7 @@ pub fn write() {
         assert!(!source.trim().is_empty(), "{SOURCE}: {pattern} lacks a source");
         let (directory, name) =
             lower.rfind('/').map_or(("", &lower[..]), |at| lower.split_at(at + 1));
-        // Hidden ones alone are looked for at any depth.
+        // Only hidden directories are searched at any depth.
         assert!(
             directory.is_empty() || directory.starts_with('.'),
             "{SOURCE}: {pattern}: a directory has to begin with a dot"

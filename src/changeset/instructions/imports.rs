@@ -1,15 +1,14 @@
-//! `@path` in an instruction file: another file, read as a part of it.
+//! `@path` in an instruction file: another file that is part of it.
 
-/// What an instruction file imports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Import {
-    /// The path as it is written, without the backslashes that keep spaces in it.
+    /// As written, without backslashes before spaces.
     pub path: String,
-    /// Whether it has neither dot nor slash: a person or a decorator, where no file has this name.
+    /// True without dot or slash: a person or decorator, unless such a file exists.
     pub is_bare: bool,
 }
 
-/// What `text` imports. Not in code spans, nor in fenced code.
+/// Ignores code spans and fenced code.
 pub fn imports(text: &str) -> Vec<Import> {
     let mut found = Vec::new();
     let mut fence: Option<&str> = None;
@@ -48,7 +47,7 @@ fn of_line(line: &str, found: &mut Vec<Import>) {
     }
 }
 
-/// The path that `rest` begins with. A space behind a backslash belongs to it.
+/// A backslash keeps a space in the path.
 fn written(rest: &str) -> String {
     let mut path = String::new();
     let mut chars = rest.chars().peekable();

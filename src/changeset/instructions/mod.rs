@@ -1,8 +1,7 @@
 //! Files that instruct coding agents, or configure what they run. Pure.
 //!
-//! `instructions.toml` is the readable list; the build script compiles it into a table. A
-//! repository adds to it by its policy, by `@` imports in such files, and by symlinks among them:
-//! [`Instructions`] holds all of that.
+//! The build script compiles `instructions.toml` into a table. A repository adds files by its
+//! policy, by `@` imports and by symlinks.
 
 mod imports;
 
@@ -16,17 +15,15 @@ pub use imports::{Import, imports};
 
 use super::RepoPath;
 
-/// What an instruction file does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InstructionKind {
     /// Agents read it as instructions.
     Text,
-    /// Hooks, MCP servers and permissions: what agents run, and may run.
+    /// Hooks, MCP servers and permissions.
     Settings,
 }
 
 impl InstructionKind {
-    /// Why a change of such a file deserves a second look.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Text => "instructs agents",
@@ -35,15 +32,15 @@ impl InstructionKind {
     }
 }
 
-/// One line of the list, in lower case.
+/// In lower case.
 struct Entry {
-    /// The directory with its slash; empty for a name that counts anywhere.
+    /// With a slash; empty for a name in any directory.
     directory: &'static str,
-    /// The name up to its `*`.
+    /// Before the `*`.
     head: &'static str,
-    /// The name behind its `*`.
+    /// After the `*`.
     tail: &'static str,
-    /// Whether anything may stand between head and tail.
+    /// Any text may be between head and tail.
     is_open: bool,
     kind: InstructionKind,
 }
@@ -62,7 +59,7 @@ impl Entry {
     }
 }
 
-/// The path `lower` from each hidden name in it on.
+/// Tails of the path that start at a hidden name.
 pub(super) fn from_hidden(lower: &[u8]) -> SmallVec<[&[u8]; 2]> {
     let mut hidden = SmallVec::new();
     let mut rest = lower;
@@ -77,8 +74,8 @@ pub(super) fn from_hidden(lower: &[u8]) -> SmallVec<[&[u8]; 2]> {
     }
 }
 
-/// Whether the list may have a file of this name: every file of the index is asked about, and most
-/// are in no hidden directory and begin like none of the names that count anywhere.
+/// A cheap test before [`listed`], for every file of the index: most are neither in a hidden
+/// directory nor begin like a listed name.
 fn may_be_listed(path: &[u8]) -> bool {
     if path.starts_with(b".") || path.windows(2).any(|pair| pair == b"/.") {
         return true;
@@ -92,7 +89,6 @@ fn may_be_listed(path: &[u8]) -> bool {
     })
 }
 
-/// The kind of the file at `path` by the built-in list alone.
 fn listed(lower: &[u8]) -> Option<InstructionKind> {
     let name = &lower[lower.rfind_byte(b'/').map_or(0, |at| at + 1)..];
     // All directories of the list are hidden.
@@ -104,28 +100,25 @@ fn listed(lower: &[u8]) -> Option<InstructionKind> {
     Some(entry.kind)
 }
 
-/// Which files of a repository instruct agents.
 #[derive(Clone, Debug, Default)]
 pub struct Instructions {
-    /// Of the policy.
     extra: GlobSet,
-    /// Imported files, and where symlinks lead, in lower case. A directory ends with a slash.
+    /// Imports and symlink targets, in lower case. A directory ends in a slash.
     reached: BTreeMap<BString, InstructionKind>,
 }
 
 impl Instructions {
-    /// The built-in list, and the globs of a policy.
+    /// `extra`: globs of a policy.
     pub fn new(extra: GlobSet) -> Self {
         Self { extra, reached: BTreeMap::new() }
     }
 
-    /// The kind of the file at `path`; `None` for one that instructs nobody. Case does not matter,
-    /// since on some systems it does not matter to the programs that read these files.
+    /// `None` for an ordinary file. Case is ignored, since programs on some systems ignore it.
     pub fn kind(&self, path: &RepoPath) -> Option<InstructionKind> {
         self.kind_of(path.as_bstr())
     }
 
-    /// As [`Instructions::kind`], of a path as it is in the index.
+    /// For a path in the index.
     pub fn kind_of(&self, path: &BStr) -> Option<InstructionKind> {
         let may_be_listed = may_be_listed(path);
         if !may_be_listed && self.extra.is_empty() && self.reached.is_empty() {
@@ -152,8 +145,7 @@ impl Instructions {
             .find_map(|path| self.reached.get(path.as_bstr()).copied())
     }
 
-    /// Adds a file that an instruction file imports, or the target of a symlink, which may be a
-    /// directory. True if it was not an instruction file before.
+    /// Adds an import or a symlink target, which may be a directory. True if it is new.
     pub fn reach(&mut self, path: &RepoPath, kind: InstructionKind) -> bool {
         if self.kind(path).is_some() {
             return false;
@@ -164,8 +156,7 @@ impl Instructions {
     }
 }
 
-/// `target`, as written in the file at `from`, as a path of the repository. `None` for what leads
-/// out of it or into the user's home.
+/// `None` outside the repository, and in the user's home.
 pub fn resolve(from: &RepoPath, target: &str) -> Option<RepoPath> {
     if target.starts_with(['/', '~']) || target.contains('\\') {
         return None;
@@ -250,7 +241,7 @@ mod tests {
         assert!(all.reach(&path("docs/Style.md"), InstructionKind::Text));
         assert!(!all.reach(&path("docs/style.md"), InstructionKind::Text));
         assert_eq!(all.kind(&path("docs/style.md")), Some(InstructionKind::Text));
-        // Where a link leads may be a directory.
+        // A symlink target may be a directory.
         assert!(all.reach(&path("shared/skills"), InstructionKind::Text));
         assert_eq!(all.kind(&path("shared/skills/a/SKILL.md")), Some(InstructionKind::Text));
         assert_eq!(all.kind(&path("shared/skillset.md")), None);

@@ -1,32 +1,30 @@
-//! Where a run of lines was probably meant to be, when it is nowhere.
+//! The probable place of lines that fit nowhere.
 
 use std::collections::HashMap;
 
 use super::{Finder, Pass, key};
 use crate::changeset::hunks::Text;
 
-/// Lines of the pattern that are asked for their place. More adds nothing to a diagnosis.
+/// Pattern lines that vote. More would not help a diagnosis.
 const VOTERS: usize = 400;
-/// A line that is in more places than this says nothing about where.
+/// A line in more places does not vote.
 const COMMON: usize = 200;
 
-/// The place that most of a pattern's lines agree on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closest {
-    /// Its first line, 0-based.
+    /// 0-based.
     pub start: usize,
-    /// How many of the pattern's lines are there, of those that were asked.
+    /// Voting lines that are there.
     pub matched: usize,
-    /// The first line of the pattern that differs there, 0-based.
+    /// 0-based line of the pattern.
     pub differs: usize,
-    /// No line differs but for its line ending.
+    /// Only line endings differ.
     pub fits: bool,
 }
 
-/// Looks for the place in `text` that most lines of `pattern` (with their endings) fit; of several
-/// the one nearest to line `expected`. Lines of a single character, brackets for the most part, are
-/// asked where the others know nothing. `None` if not one line is found, even with its blanks
-/// ignored, that is not blank.
+/// The place that fits most lines of `pattern` (with endings), nearest to line `expected`. Lines of
+/// one character, mostly brackets, vote only if no other line is found. `None` if no line is found,
+/// even ignoring whitespace.
 pub fn closest(text: &Text<'_>, pattern: &[&[u8]], expected: usize) -> Option<Closest> {
     [(Pass::Ending, 2), (Pass::Blanks, 2), (Pass::Blanks, 1)]
         .into_iter()
@@ -66,8 +64,7 @@ fn vote(
     Some(Closest { start, matched, differs: differs.unwrap_or(0), fits: differs.is_none() })
 }
 
-/// The first line of `pattern` (0-based) that differs from `text`, whose line `start` it begins at; the first one
-/// where none does but for its line ending.
+/// 0-based in `pattern`, ignoring line endings; 0 if no line differs.
 pub fn differing(text: &Text<'_>, pattern: &[&[u8]], start: usize) -> usize {
     first_difference(text, pattern, start).unwrap_or(0)
 }

@@ -1,7 +1,7 @@
-//! Finding a run of lines in a text, in time linear in both however repetitive they are.
+//! Finds a run of lines in linear time, however repetitive the text is.
 //!
-//! Lines are turned into numbers once; a search then starts from the rarest line of the pattern,
-//! and falls back to Knuth, Morris and Pratt where even that one is everywhere.
+//! A search starts at the pattern's rarest line, and falls back to Knuth-Morris-Pratt if even that
+//! one is frequent.
 
 mod closest;
 mod pass;
@@ -16,26 +16,24 @@ use std::ops::Range;
 use super::hunks::Text;
 use crate::error::{Error, Result, codes as general};
 
-/// Line comparisons one text may cost in all, before the search gives up. About a second.
+/// Most line comparisons per text: about a second.
 const WORK: u64 = 1 << 32;
 
-/// A line's number: equal exactly where the lines are equal under the pass.
+/// Equal for lines that are equal under the pass.
 pub type Token = u32;
 
-/// A text made ready for many searches under one pass.
 #[derive(Debug)]
 pub struct Finder<'t> {
     pass: Pass,
     tokens: Vec<Token>,
     ids: HashMap<Cow<'t, [u8]>, Token>,
-    /// Where the lines with each token are: `places[starts[token]..starts[token + 1]]`, ascending.
+    /// Lines with each token, ascending: `places[starts[token]..starts[token + 1]]`.
     starts: Vec<u32>,
     places: Vec<u32>,
     work: u64,
 }
 
 impl<'t> Finder<'t> {
-    /// Indexes `text`.
     pub fn new(text: &'t Text<'_>, pass: Pass) -> Self {
         let mut ids = HashMap::new();
         let mut tokens = Vec::with_capacity(text.len());
@@ -60,7 +58,7 @@ impl<'t> Finder<'t> {
         Self { pass, tokens, ids, starts, places, work: 0 }
     }
 
-    /// The tokens of a pattern; `None` if one of its lines is nowhere in the text.
+    /// `None` if a line is not in the text.
     pub fn tokens<'p>(&self, pattern: impl IntoIterator<Item = &'p [u8]>) -> Option<Vec<Token>> {
         pattern
             .into_iter()
@@ -68,15 +66,14 @@ impl<'t> Finder<'t> {
             .collect()
     }
 
-    /// Is `pattern` at line `start`?
     pub fn is_at(&self, pattern: &[Token], start: usize) -> bool {
         self.tokens.get(start..).and_then(|rest| rest.get(..pattern.len())) == Some(pattern)
     }
 
-    /// The first lines of up to `max` matches that lie in `within`, ascending.
+    /// First lines of up to `max` matches, ascending.
     ///
     /// # Errors
-    /// `size_limit_exceeded` when searching this text has become too costly.
+    /// `size_limit_exceeded` if the searches of this text cost too much.
     pub fn all(
         &mut self,
         pattern: &[Token],
@@ -100,8 +97,8 @@ impl<'t> Finder<'t> {
         Ok(found)
     }
 
-    /// The match in `within` nearest to line `expected` that `free` allows; of two equally near
-    /// the later one, as in git.
+    /// The match nearest to line `expected` that `free` allows; of two equally near the later, as
+    /// in git.
     ///
     /// # Errors
     /// As [`Finder::all`].
@@ -158,8 +155,8 @@ impl<'t> Finder<'t> {
         Ok(best)
     }
 
-    /// The pattern's rarest line: its place in the pattern, and which entries of `places` would
-    /// put the pattern inside `within`. `None` if the pattern is empty or too long.
+    /// Index of the pattern's rarest line, and the entries of `places` that put the pattern inside
+    /// `within`. `None` if the pattern is empty or too long.
     fn rarest(&self, pattern: &[Token], within: &Range<usize>) -> Option<(usize, Range<usize>)> {
         let last = within.end.min(self.tokens.len()).checked_sub(pattern.len())?;
         let span = |token: Token| {
@@ -193,7 +190,7 @@ impl<'t> Finder<'t> {
     }
 }
 
-/// Knuth, Morris, Pratt: calls `hit` with every match until it returns false.
+/// Knuth-Morris-Pratt, until `hit` returns false.
 fn scan(text: &[Token], pattern: &[Token], mut hit: impl FnMut(usize) -> bool) {
     let mut fallback = vec![0usize; pattern.len()];
     let mut matched = 0;
@@ -227,7 +224,6 @@ mod tests {
     }
 
     proptest! {
-        /// Both ways of searching find what a plain search finds.
         #[test]
         fn nothing_is_missed(
             text in prop::collection::vec(0u8..3, 0..60),

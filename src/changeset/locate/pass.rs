@@ -1,26 +1,25 @@
-//! How strictly two lines are compared.
+//! How strictly lines are compared.
 
 use std::borrow::Cow;
 
 use bstr::ByteSlice as _;
 
-/// From strict to lenient.
+/// Strict to lenient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Pass {
-    /// Byte for byte, the LF included.
+    /// Byte for byte, with the LF.
     Exact,
-    /// Without the line ending (LF, CRLF or none) and without a byte-order mark.
+    /// Ignores line ending and byte-order mark.
     Ending,
-    /// Blanks at the end do not count either.
+    /// Also trailing whitespace.
     TrailingBlanks,
-    /// Nor do blanks at the start.
+    /// Also leading whitespace.
     Blanks,
-    /// Typographic dashes, quotes and spaces count as their ASCII forms.
+    /// Also typographic dashes, quotes and spaces.
     Typography,
 }
 
 impl Pass {
-    /// The word for it in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -32,10 +31,9 @@ impl Pass {
     }
 }
 
-/// UTF-8's byte-order mark.
 pub const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// What two lines must have in common to be equal under `pass`. `first` allows a byte-order mark.
+/// Equal for lines that are equal under `pass`. `first` allows a byte-order mark.
 pub fn key(line: &[u8], pass: Pass, first: bool) -> Cow<'_, [u8]> {
     if pass == Pass::Exact {
         return Cow::Borrowed(line);
@@ -52,7 +50,6 @@ pub fn key(line: &[u8], pass: Pass, first: bool) -> Cow<'_, [u8]> {
     }
 }
 
-/// Typographic characters become ASCII; bytes that are no UTF-8 stay as they are.
 fn fold(line: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(line.len());
     for (start, end, character) in line.char_indices() {

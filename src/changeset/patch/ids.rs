@@ -1,4 +1,4 @@
-//! Blob ids of patches: they say which content a change is for, and what it makes.
+//! Blob ids in patches: the content before and after a change.
 
 use gix::hash::Kind;
 
@@ -7,11 +7,8 @@ use crate::changeset::RepoPath;
 use crate::changeset::unified::FilePatch;
 use crate::error::{Error, Result};
 
-/// The full ids of a binary change, old and new.
-///
 /// # Errors
-/// `patch_invalid` where there is no `index` line or its ids are abbreviated: without them nothing
-/// says which content the hunk is for.
+/// `patch_invalid` without full ids: nothing else identifies the content of the hunk.
 pub(super) fn of<'a>(patch: &FilePatch<'a>, path: &RepoPath) -> Result<(&'a [u8], &'a [u8])> {
     match patch.index {
         Some((old, new)) if matches!(old.len(), 40 | 64) && new.len() == old.len() => {
@@ -25,12 +22,12 @@ pub(super) fn of<'a>(patch: &FilePatch<'a>, path: &RepoPath) -> Result<(&'a [u8]
     }
 }
 
-/// Checks that `content` has the blob id `id` (zeros: no content).
+/// Zeros mean no content.
 ///
 /// # Errors
 /// `binary_mismatch`.
 pub(super) fn check(content: &[u8], id: &[u8], path: &RepoPath) -> Result<()> {
-    // What cannot be checked does not fit.
+    // Unverifiable content does not fit.
     let found = Kind::from_hex_len(id.len()).and_then(|kind| blob_id(content, kind));
     let nothing = content.is_empty() && id.iter().all(|b| *b == b'0');
     if nothing || found.is_some_and(|found| found.as_bytes().eq_ignore_ascii_case(id)) {
@@ -45,8 +42,8 @@ pub(super) fn check(content: &[u8], id: &[u8], path: &RepoPath) -> Result<()> {
     .hint("ask for a new patch, made from the present file"))
 }
 
-/// Refuses a patch that ends before its last hunk does, where it was made by git from these very
-/// `content`: then its counts are right, and lines are missing.
+/// Refuses a patch that ends inside its last hunk and was made by git from this `content`: its
+/// counts are right, so lines are missing.
 ///
 /// # Errors
 /// `patch_invalid`.
@@ -54,7 +51,7 @@ pub(super) fn refuse_cut_off(patch: &FilePatch<'_>, content: &[u8], path: &RepoP
     let Some(hunk) = patch.hunks.last().filter(|hunk| hunk.short) else { return Ok(()) };
     let Some((old, _)) = patch.index.filter(|(old, _)| old.len() >= 7) else { return Ok(()) };
     let old = old.to_ascii_lowercase();
-    // Abbreviated, it does not say of which hash it is.
+    // An abbreviated id does not name its hash.
     let fits = |kind: &Kind| {
         blob_id(content, *kind).is_some_and(|found| found.as_bytes().starts_with(&old))
     };
@@ -68,8 +65,7 @@ pub(super) fn refuse_cut_off(patch: &FilePatch<'_>, content: &[u8], path: &RepoP
     .hint("send the whole patch; if it was edited by hand, drop its index line"))
 }
 
-/// The blob id of `content` in hex. `None` for what has no id that git accepts (an attack on
-/// SHA-1).
+/// `None` if git accepts no id (an attack on SHA-1).
 fn blob_id(content: &[u8], kind: Kind) -> Option<String> {
     let id = gix::objs::compute_hash(kind, gix::objs::Kind::Blob, content).ok()?;
     Some(id.to_string())

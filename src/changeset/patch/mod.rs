@@ -1,5 +1,5 @@
-//! The front door for patches: tells the two dialects apart, judges them on the present files and
-//! compiles them to a [`Changeset`](super::Changeset).
+//! Entry point for patches: recognises the dialect, and compiles a `Changeset` against the present
+//! files.
 
 mod ids;
 mod modes;
@@ -19,19 +19,15 @@ use super::locate::BOM;
 use super::{Snapshot, codes as changes, envelope, unified};
 use crate::error::{Error, Result, codes as general};
 
-/// Reads `bytes`, a patch in either dialect, against the present files.
-///
-/// A patch whose every change is there already gives [`Compiled::already_applied`] and an empty
-/// changeset.
+/// A patch whose changes all exist gives [`Compiled::already_applied`] and an empty changeset.
 ///
 /// # Errors
-/// `patch_invalid` if it is no sound patch; `file_not_found`, `file_exists`, `hunk_failed`,
-/// `hunk_ambiguous`, `binary_mismatch` if it does not fit the present files; `path_invalid`,
-/// `path_in_git_dir`, `file_mode_refused` if it asks for what is never done;
-/// `size_limit_exceeded` beyond [`limits`]; `no_change` if it changes nothing.
+/// `patch_invalid` for a malformed patch. `file_not_found`, `file_exists`, `hunk_failed`,
+/// `hunk_ambiguous`, `binary_mismatch` if it does not fit. `path_invalid`, `path_in_git_dir`,
+/// `file_mode_refused` for forbidden targets. `size_limit_exceeded` beyond [`limits`]; `no_change`.
 pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Compiled> {
     check_size(bytes)?;
-    // Put before the patch by an editor or a shell, and no part of it.
+    // Editors and shells add a byte-order mark.
     let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
     envelope::refuse_command(bytes)?;
     if envelope::is_envelope(bytes) {
@@ -67,7 +63,7 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
     if !copies && may_be_applied(&forward) {
         backwards(&mut parsed);
         let backward = series::compile(&parsed, files, strip, options, Purpose::Prove);
-        // Files that the patch created need not be there to be created again: they alone show nothing.
+        // Files that the reversed patch creates are absent in any case: they prove nothing.
         let shows = |file: &FileReport| file.action != Action::Added;
         if let Some(compiled) = backward.ok().filter(|compiled| compiled.files.iter().any(shows)) {
             return Ok(compiled.into_already_applied());
@@ -76,7 +72,7 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
     forward
 }
 
-/// Does a patch that has been applied before come to this? A hunk with wrong counts may fit once more.
+/// A hunk with wrong counts may fit twice.
 fn may_be_applied(forward: &Result<Compiled>) -> bool {
     use changes::{FILE_EXISTS, FILE_NOT_FOUND, NO_CHANGE};
     match forward {
@@ -93,18 +89,18 @@ fn may_be_applied(forward: &Result<Compiled>) -> bool {
     }
 }
 
-/// Turns the patch around: its last file first.
+/// Last file first.
 fn backwards(parsed: &mut [unified::FilePatch<'_>]) {
     parsed.reverse();
     parsed.iter_mut().for_each(unified::FilePatch::reverse);
 }
 
-/// Where the input ends within a line, nothing tells whether that line is whole but what the lines above say.
+/// Only the lines above show if the last line is whole.
 fn refuse_half_line(parsed: &[unified::FilePatch<'_>]) -> Result<()> {
     let Some(file) = parsed.last() else { return Ok(()) };
     let number = match file.hunks.last() {
         Some(hunk) if hunk.short => hunk.number,
-        // A name that is cut off is another name, and a header may announce what is not there.
+        // A truncated name is another name, and a header may announce missing content.
         None if file.binary.is_none() => file.number,
         _ => return Ok(()),
     };
@@ -127,7 +123,6 @@ fn check_size(bytes: &[u8]) -> Result<()> {
         .hint("split the patch into smaller ones"))
 }
 
-/// What the input is instead.
 fn no_patch(bytes: &[u8]) -> Error {
     let first = bytes.trim_ascii_start().split(|b| *b == b'\n').next().unwrap_or_default();
     let digits = first.iter().take_while(|b| b.is_ascii_digit() || **b == b',').count();

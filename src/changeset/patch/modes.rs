@@ -1,13 +1,13 @@
-//! File modes in patches: the two regular ones pass, everything else is named and refused.
+//! File modes in patches: only the two regular ones are accepted.
 
 use super::codes;
 use crate::changeset::{Mode, RepoPath};
 use crate::error::{Error, Result};
 
-/// Reads a mode as git does: what matters is the kind, and the owner's execute bit.
+/// Reads a mode as git does: its type, and the owner's execute bit.
 ///
 /// # Errors
-/// `file_mode_refused` for symbolic links, submodules, directories, devices and special bits.
+/// `file_mode_refused` for symlinks, submodules, directories, devices and special bits.
 pub fn check(mode: u32, path: &RepoPath) -> Result<Mode> {
     let what = match mode & 0o170_000 {
         0o100_000 if mode & !0o107_777 != 0 => "an unknown mode",

@@ -1,8 +1,8 @@
-//! The files of a unified diff, judged on the present files.
+//! Applies the files of a unified diff.
 //!
-//! As in git, renames and copies look at the state before the whole patch, so that swaps and
-//! chains come out right, and a second change to a file builds on the first. A series of commits
-//! in one input is more than `git apply` knows: each is judged on the result of the one before.
+//! As in git, renames and copies refer to the state before the whole patch, so swaps and chains
+//! work; a second change to a file builds on the first. Unlike `git apply`, a series of commits is
+//! supported: each applies to the result of the one before.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use crate::changeset::unified::{FilePatch, Side, names};
 use crate::changeset::{File, Mode, RepoPath, Snapshot, codes as changes};
 use crate::error::{Error, Result};
 
-/// Compiles `patches` against `files`. To prove that they were applied they come turned backwards.
+/// `Purpose::Prove` gets reversed patches.
 pub(super) fn compile(
     patches: &[FilePatch<'_>],
     files: &dyn Snapshot,
@@ -56,16 +56,15 @@ pub(super) fn compile(
 
 const CHECK: &str = "check the path; names in a patch start at the repository's top";
 
-/// A file name of the patch, stripped; `None` where there is no such side.
+/// A stripped file name; `None` if the side is absent.
 type Name = Option<Vec<u8>>;
 
-/// Which files a patch is about, and how.
 #[derive(Debug)]
 struct Target {
     old: Option<RepoPath>,
     new: Option<RepoPath>,
     copy: bool,
-    /// It says neither that the file is new nor that it is not.
+    /// The patch does not say whether the file is new.
     maybe_new: bool,
 }
 
@@ -74,7 +73,6 @@ impl Target {
         matches!((&self.old, &self.new), (Some(old), Some(new)) if old != new)
     }
 
-    /// The path that is no more afterwards.
     fn leaves(&self) -> Option<&RepoPath> {
         let gone = self.new.is_none() || (self.moves() && !self.copy);
         self.old.as_ref().filter(|_| gone)
@@ -82,16 +80,16 @@ impl Target {
 }
 
 struct State<'a> {
-    /// Files as the commits before this one leave them.
+    /// After the previous commits.
     overlay: Overlay<'a>,
     strip: usize,
     options: &'a Options,
     purpose: Purpose,
-    /// Files as this commit leaves them.
+    /// After this commit.
     stage: BTreeMap<RepoPath, Option<Rc<File>>>,
-    /// Where they were before it.
+    /// New and old paths.
     moved: Vec<(RepoPath, RepoPath)>,
-    /// Paths that some part of this commit takes away.
+    /// Paths that this commit removes.
     leaving: BTreeSet<RepoPath>,
 }
 
@@ -130,9 +128,8 @@ impl State<'_> {
         Ok(target)
     }
 
-    /// The old and the new name, stripped.
     fn names(&self, patch: &FilePatch<'_>) -> Result<(Name, Name)> {
-        // Renames and copies are written without the prefix, which git takes to be one component.
+        // Renames and copies lack the prefix, which git counts as one component.
         let bare = |name: &Vec<u8>| {
             let name = names::strip(name, self.strip.saturating_sub(1)).map(<[u8]>::to_vec);
             name.ok_or_else(|| self.nameless(patch))
@@ -155,8 +152,8 @@ impl State<'_> {
             (Some(old), Some(new)) if old != new && patch.git.is_some() => {
                 Err(bad(patch, "its header has two names, and no lines of a rename or copy"))
             }
-            // Without git's headers there is one file: the second name, unless that is the first with something like
-            // `.orig` added.
+            // Without git's headers there is one file: the second name, unless it is the first with
+            // a suffix such as `.orig`.
             (Some(old), Some(new)) => {
                 let one = if new.starts_with(&old) { old } else { new };
                 Ok((Some(one.clone()), Some(one)))
@@ -165,7 +162,6 @@ impl State<'_> {
         }
     }
 
-    /// The name on one side, stripped.
     fn side(
         &self,
         patch: &FilePatch<'_>,
@@ -175,7 +171,7 @@ impl State<'_> {
         let Some(Side::Name(name)) = side else { return Ok(None) };
         let asked = self.options.strip.is_some();
         if !asked && name.starts_with(b"/") {
-            // Which directories to take off a whole path only the caller knows, or the files.
+            // Only the caller or the files show which directories to strip from an absolute path.
             return match self.overlay.files.below_top(name) {
                 Some(name) => Ok(Some(name)),
                 None => RepoPath::new(name).map(|_| None),
@@ -183,7 +179,7 @@ impl State<'_> {
         }
         match (names::strip(name, self.strip), other) {
             (Some(name), _) => Ok(Some(name.to_vec())),
-            // Only the other one has a prefix.
+            // Only the other name has a prefix.
             (None, Some(Side::Name(other)))
                 if !asked && names::strip(other, self.strip).is_some() =>
             {
@@ -199,11 +195,10 @@ impl State<'_> {
             let path = RepoPath::from_tree(name).ok()?;
             self.overlay.files.file(&path).ok().flatten().map(|_| path)
         };
-        // A backslash is taken as part of a name only where there is such a file.
+        // A backslash is part of a name only if such a file exists.
         RepoPath::new(name).or_else(|error| tracked().ok_or(error))
     }
 
-    /// A file as the commits before this one leave it.
     fn before(&mut self, path: &RepoPath) -> Result<Option<Rc<File>>> {
         self.overlay.file(path, &self.leaving)
     }
@@ -263,7 +258,6 @@ impl State<'_> {
         Ok(FileReport { path, origin, action, added, removed, hunks: placed.hunks })
     }
 
-    /// The file a patch starts from.
     fn old_file(&mut self, target: &mut Target) -> Result<Option<Rc<File>>> {
         let Some(path) = target.old.clone() else { return Ok(None) };
         let now = self.stage.get(&path).cloned();
@@ -291,7 +285,7 @@ impl State<'_> {
             }))
     }
 
-    /// Refuses to put a file where there is one that this commit does not take away.
+    /// Refuses a file that this commit does not remove.
     fn check_free(&mut self, path: &RepoPath) -> Result<()> {
         let there = match self.stage.get(path) {
             Some(file) => file.is_some(),
@@ -312,7 +306,7 @@ impl State<'_> {
         if patch.content_missing || patch.binary.is_some() {
             let ids = ids::of(patch, path);
             let block = match (&patch.binary, deletes) {
-                // To take a file away its id is enough.
+                // The id is enough to delete a file.
                 (_, true) => None,
                 (Some([Some(block), _]), _) => Some(block),
                 _ => {

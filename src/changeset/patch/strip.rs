@@ -1,23 +1,21 @@
-//! How many leading components the names of a unified diff carry.
+//! The number of leading components in names of a unified diff.
 
 use bstr::ByteSlice as _;
 
 use super::Options;
 use crate::changeset::unified::{FilePatch, Side, names};
 
-/// What to take off, and whether that was a guess worth mentioning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Strip {
-    /// Components to take off.
     pub count: usize,
-    /// Chosen against git's default of one.
+    /// Differs from git's default of one.
     pub guessed: bool,
 }
 
-/// Prefixes git puts before names: by default, and with `diff.mnemonicPrefix`.
+/// By default and with `diff.mnemonicPrefix`.
 const PREFIXES: [&[u8]; 6] = [b"a/", b"b/", b"i/", b"w/", b"c/", b"o/"];
 
-/// As asked; else one component, unless most names show that they have no prefix.
+/// One, unless most names have no prefix.
 pub(super) fn choose(patches: &[FilePatch<'_>], options: &Options) -> Strip {
     if let Some(count) = options.strip {
         return Strip { count, guessed: false };
@@ -28,10 +26,10 @@ pub(super) fn choose(patches: &[FilePatch<'_>], options: &Options) -> Strip {
     Strip { count: usize::from(!guessed), guessed }
 }
 
-/// Do the names of a header have prefixes? `None` where it says nothing of that.
+/// `None` if unknown.
 fn has_prefix(patch: &FilePatch<'_>) -> Option<bool> {
     let pairs = names::pairs(patch.git.unwrap_or_default());
-    // Renames and copies are named without a prefix. Turned backwards, `from` is what stands second.
+    // Renames and copies have no prefix. In a reversed patch `from` is the second name.
     if let (Some(from), Some(to)) = (&patch.from, &patch.to) {
         return Some(
             !pairs.iter().any(|(old, new)| [(from, to), (to, from)].contains(&(old, new))),
@@ -39,7 +37,7 @@ fn has_prefix(patch: &FilePatch<'_>) -> Option<bool> {
     }
     let (old, new) = match (&patch.old, &patch.new) {
         (Some(Side::Name(old)), Some(Side::Name(new))) => (old.clone(), new.clone()),
-        // Of a file that comes or goes, the `diff --git` line has both names.
+        // The `diff --git` line has both names of a created or deleted file.
         (Some(Side::Name(one)), _) | (_, Some(Side::Name(one))) => {
             match pairs.into_iter().find(|(old, new)| [old, new].contains(&one)) {
                 Some(pair) => pair,
@@ -56,15 +54,14 @@ fn has_prefix(patch: &FilePatch<'_>) -> Option<bool> {
     Some(match (directory(&old), directory(&new)) {
         _ if old == new => false,
         _ if agree(&old, &new) => true,
-        // Only one of them has a prefix, as in `--- x` and `+++ b/x`.
+        // Only one has a prefix: `--- x` and `+++ b/x`.
         (None, Some(_)) => names::strip(&new, 1) == Some(&old),
         (Some(_), None) => names::strip(&old, 1) == Some(&new),
-        // As in `--- src/x.orig` and `+++ src/x`, neither has.
+        // Neither has: `--- src/x.orig` and `+++ src/x`.
         (one, other) => one != other,
     })
 }
 
-/// Are two names the same without their first component?
 fn agree(old: &[u8], new: &[u8]) -> bool {
     names::strip(old, 1).is_some_and(|name| names::strip(new, 1) == Some(name))
 }

@@ -1,4 +1,4 @@
-//! Git's behaviour case by case (its `t41*.sh`), and what goes beyond it.
+//! Git's behaviour by case (its `t41*.sh`), and extensions.
 
 use std::collections::BTreeMap;
 
@@ -65,7 +65,7 @@ fn a_hunk_is_found_at_any_distance_and_the_offset_reported() {
 
 #[test]
 fn boundaries_bind_as_in_git() {
-    // From line 1 means at the beginning; without context below means at the end.
+    // Line 1 means the beginning; no context below means the end.
     let first = "--- a/f\n+++ b/f\n@@ -1,2 +1,3 @@\n+0\n a\n b\n";
     becomes(&[("f", ABC)], first, &[("f", "0\na\nb\nc\n")]);
     fails(&[("f", "x\na\nb\nc\n")], first, &codes::HUNK_FAILED);
@@ -97,7 +97,7 @@ fn a_failed_hunk_names_what_differs_and_the_closest_place() {
     assert_eq!(detail(&error, "file_line"), 4);
     assert_eq!(detail(&error, "closest_line"), 2);
 
-    // Where nothing shows where it belongs: the line that the file does not have.
+    // Without a clue: the missing line.
     for (context, before) in [("\n \n ", "\n\n\na\n"), ("x\n x\n ", &"x\n".repeat(1_000))] {
         let patch = format!("--- a/f\n+++ b/f\n@@\n {context}\n-gone\n+new\n");
         let error = fails(&[("f", before)], &patch, &codes::HUNK_FAILED);
@@ -124,7 +124,7 @@ fn files_come_and_go_also_empty_ones() {
          diff --git a/dir/text b/dir/text\nnew file mode 100644\n--- /dev/null\n+++ b/dir/text\n@@ -0,0 +1 @@\n+hello\n\\ No newline at end of file\n",
         &[("new", ""), ("dir/text", "hello")],
     );
-    // GNU diff -N says it with a time stamp, and models often with nothing but the range.
+    // GNU diff -N has a time stamp, models often only the range.
     let stamp = "--- a/n\t1970-01-01 00:00:00.000000000 +0000\n+++ b/n\t2026-11-22 01:00:00 +0000\n@@ -0,0 +1 @@\n+x\n";
     becomes(&[], stamp, &[("n", "x\n")]);
     becomes(&[], "--- a/n\n+++ b/n\n@@ -0,0 +1 @@\n+x\n", &[("n", "x\n")]);
@@ -149,7 +149,6 @@ fn renames_and_copies_look_at_the_state_before() {
     let chain = "diff --git a/a b/b\nrename from a\nrename to b\ndiff --git a/b b/c\nrename from b\nrename to c\n";
     let report = becomes(&[("a", "A\n"), ("b", "B\n")], chain, &[("b", "A\n"), ("c", "B\n")]);
     assert_eq!(report.changeset.changes()[2].origin, Some(path("b")));
-    // A copy of the file as it was, though the patch changes it first.
     let copy = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-A\n+Z\n\
                 diff --git a/a b/c\ncopy from a\ncopy to c\n--- a/a\n+++ b/c\n@@ -1 +1,2 @@\n A\n+more\n";
     becomes(&[("a", "A\n")], copy, &[("a", "Z\n"), ("c", "A\nmore\n")]);
@@ -184,9 +183,9 @@ fn line_endings_and_final_newlines_that_the_patch_does_not_know_of_are_kept() {
     assert_eq!(report.files[0].hunks[0].matched, Some("line_endings"));
     becomes(&[("f", "a\nb\nc")], patch, &[("f", "a\nB\nc")]);
     becomes(&[("f", "\u{feff}a\nb\nc\n")], patch, &[("f", "\u{feff}a\nB\nc\n")]);
-    // A patch that went through something that writes CRLF.
+    // Transport wrote CRLF.
     becomes(&[("f", ABC)], &patch.replace('\n', "\r\n"), &[("f", "a\nB\nc\n")]);
-    // One that is about CRLF is exact.
+    // A patch about CRLF is exact.
     let real = "--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\r\n+a\n b\n";
     becomes(&[("f", "a\r\nb\n")], real, &[("f", "a\nb\n")]);
 }
@@ -202,7 +201,7 @@ fn names_may_be_odd_and_prefixes_missing() {
     assert_eq!(report.notes.len(), 1);
     becomes(&[], "--- /dev/null\n+++ src/new\n@@ -0,0 +1 @@\n+a\n", &[("src/new", "a\n")]);
     becomes(&[("x", "a\n")], "--- x\n+++ x\n@@ -1 +1 @@\n-a\n+b\n", &[("x", "b\n")]);
-    // A directory called `a` is no prefix when only that fits.
+    // A directory `a` is not a prefix if only it fits.
     becomes(&[("a/x", "a\n")], "--- a/x\n+++ a/x\n@@ -1 +1 @@\n-a\n+b\n", &[("a/x", "b\n")]);
     let deep = Options { strip: Some(3), ..Options::default() };
     let patch = "--- one/two/three/x\n+++ one/two/three/x\n@@ -1 +1 @@\n-a\n+b\n";
@@ -230,11 +229,10 @@ fn a_repeated_patch_is_recognised_whatever_is_in_it() {
     let paths: Vec<_> = second.files.iter().map(|f| f.path.display().to_string()).collect();
     assert_eq!(paths, ["m", "d", "n", "s", "e"]);
     assert_eq!(second.files[2].action, Action::Added);
-    // Half of it is not all of it.
     let mut half = after;
     half.insert(path("m"), File::regular("1\n2\n3\n"));
     assert!(read(patch.as_bytes(), &half, &Options::default()).is_err());
-    // A file that was never there is no sign that its deletion has been applied.
+    // A file that never existed does not prove a deletion.
     let delete = "--- a/d\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n";
     fails(&[], delete, &changes::FILE_NOT_FOUND);
 }
@@ -254,7 +252,6 @@ fn binary_changes_are_for_a_content_and_made_by_git() {
     let literal = "GIT binary patch\nliteral 3\nKcmZR(\n\n";
     let index = |old: &str| format!("index {}..{} 100644\n", id(old), id("new"));
     assert!(read(&patch(&index("other"), literal)).is(&codes::BINARY_MISMATCH));
-    // Nothing here can ask git.
     assert!(read(&patch(&index("old"), literal)).is(&codes::PATCH_UNSUPPORTED));
     assert!(read(&patch("", literal)).is(&codes::PATCH_INVALID));
     let missing = "Binary files a/bin and b/bin differ\n";
@@ -325,7 +322,7 @@ fn ten_thousand_hunks_far_from_their_lines_take_no_time_to_speak_of() {
     let mut patch = String::from("--- a/f\n+++ b/f\n");
     for n in (0..10_000).rev() {
         let at = n * 6;
-        // All in reverse order, all with a wrong line number.
+        // Reverse order and wrong line numbers.
         patch += &format!(
             "@@ -{0},3 +{0},3 @@\n {1}-{2}+new\n {3}",
             30_000,

@@ -218,9 +218,9 @@ proptest! {
     }
 }
 
-/// Checks make the plans of recorded decisions again. Where this digest changes, so do the merges that
-/// people approved with earlier versions: a new rule needs a new outcome in manifests beside `merged`,
-/// and the old one stays for the records that are there.
+/// Checks recompute plans of recorded decisions. If this digest changes, so do the merges that
+/// people approved with earlier versions. A new rule needs a new outcome in manifests beside
+/// `merged`; the old one stays for existing records.
 #[test]
 fn recorded_merges_come_out_the_same_for_ever() {
     let mut state: u64 = 1;
@@ -231,7 +231,7 @@ fn recorded_merges_come_out_the_same_for_ever() {
     };
     let (mut results, mut merged) = (Vec::new(), 0);
     for _ in 0..3_000 {
-        // Few different lines: much repeats, and where a change belongs is a question of the rule.
+        // Few distinct lines: many repeats.
         let base: Vec<u64> = (0..below(24)).map(|_| below(9)).collect();
         let mut side = || {
             let mut lines = base.clone();

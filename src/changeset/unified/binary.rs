@@ -1,24 +1,24 @@
-//! The binary changes of a patch: found here, and applied by git.
+//! Binary changes of a patch, applied by git.
 
 use super::cursor::Cursor;
 use super::refusal::{excerpt, invalid};
 use crate::changeset::limits;
 use crate::error::{Error, Result};
 
-/// One half of a binary change, `literal` or `delta`, as it is in the patch.
+/// One half: `literal` or `delta`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block<'a> {
-    /// Its first line and its data, with the empty line that ends them.
+    /// With the final empty line.
     text: &'a [u8],
-    /// Line of the patch it starts on, counted from 1.
+    /// Line in the patch, from 1.
     pub number: usize,
 }
 
 impl<'a> Block<'a> {
-    /// Reads the half the cursor is on; `None` if it is on none.
+    /// `None` if the cursor is not on a block.
     ///
     /// # Errors
-    /// `patch_invalid` if the empty line that ends it is missing, as where the patch was cut off;
+    /// `patch_invalid` without the final empty line, as in a truncated patch;
     /// `size_limit_exceeded`.
     pub(super) fn read(cursor: &mut Cursor<'a>) -> Result<Option<Self>> {
         let (number, start) = (cursor.number(), cursor.rest());
@@ -44,8 +44,7 @@ impl<'a> Block<'a> {
         Err(cut_off(cursor.number()))
     }
 
-    /// A patch for git with this change alone, of a file `f` from the content with the id `old` to that with the id
-    /// `new`.
+    /// A git patch with this change alone, of a file `f` from blob `old` to blob `new`.
     pub fn patch(&self, old: &[u8], new: &[u8]) -> Vec<u8> {
         let is_new = old.iter().all(|b| *b == b'0');
         let header: [&[u8]; 6] = [

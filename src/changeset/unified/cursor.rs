@@ -1,8 +1,8 @@
-//! A place in a patch, by lines, and what can be seen from it.
+//! A position in a patch, with lookahead.
 
 use bstr::ByteSlice as _;
 
-/// A place in the patch, by lines. Cheap to copy for looking ahead.
+/// Cheap to copy, for lookahead.
 #[derive(Clone)]
 pub(super) struct Cursor<'a> {
     input: &'a [u8],
@@ -10,17 +10,15 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// On the first line of `input`.
     pub fn new(input: &'a [u8]) -> Self {
         Self { input, number: 1 }
     }
 
-    /// Everything from here on.
     pub fn rest(&self) -> &'a [u8] {
         self.input
     }
 
-    /// The line it is on, without the LF.
+    /// Without the LF.
     pub fn peek(&self) -> Option<&'a [u8]> {
         if self.input.is_empty() {
             return None;
@@ -28,12 +26,12 @@ impl<'a> Cursor<'a> {
         Some(&self.input[..self.input.find_byte(b'\n').unwrap_or(self.input.len())])
     }
 
-    /// The line it is on, with its LF.
+    /// With the LF.
     pub fn peek_raw(&self) -> Option<&'a [u8]> {
         self.peek().map(|line| &self.input[..(line.len() + 1).min(self.input.len())])
     }
 
-    /// As `peek`, and goes on to the next line.
+    /// Moves to the next line.
     pub fn next(&mut self) -> Option<&'a [u8]> {
         let line = self.peek()?;
         self.input = self.input.get(line.len() + 1..).unwrap_or_default();
@@ -41,34 +39,33 @@ impl<'a> Cursor<'a> {
         Some(line)
     }
 
-    /// True where nothing but blanks follows.
+    /// Only whitespace follows.
     pub fn is_at_end(&self) -> bool {
         self.input.trim_ascii().is_empty()
     }
 
-    /// The place one line below, for looking ahead.
+    /// One line below.
     pub fn below(&self) -> Self {
         let mut below = self.clone();
         below.next();
         below
     }
 
-    /// True on the last line with anything on it.
+    /// Nothing but whitespace below.
     pub fn is_last(&self) -> bool {
         self.below().is_at_end()
     }
 
-    /// Number of the line it is on, counted from 1.
+    /// Line number, from 1.
     pub fn number(&self) -> usize {
         self.number
     }
 
-    /// Does the line it is on start like this?
     pub fn is_on(&self, start: &[u8]) -> bool {
         self.input.starts_with(start)
     }
 
-    /// The first line from here on that is not empty.
+    /// First line that is not empty.
     pub fn below_space(&self) -> Self {
         let mut below = self.clone();
         while below.peek().is_some_and(|line| line.trim_ascii().is_empty()) {
@@ -77,7 +74,7 @@ impl<'a> Cursor<'a> {
         below
     }
 
-    /// Is it on `--- ` with `+++ ` and a hunk in the lines after it, the last perhaps below space?
+    /// On `--- `, followed by `+++ ` and a hunk, perhaps below empty lines.
     pub fn starts_file(&self) -> bool {
         if !self.is_on(b"--- ") || !self.below().is_on(b"+++ ") {
             return false;
@@ -86,7 +83,7 @@ impl<'a> Cursor<'a> {
         ahead.is_on(b"@@") || ahead.below_space().starts_hunk()
     }
 
-    /// Is it on the first line of a hunk rather than of a text?
+    /// A hunk, not prose.
     pub fn starts_hunk(&self) -> bool {
         let numbered = self.is_on(b"@@ -") && self.input.get(4).is_some_and(u8::is_ascii_digit);
         let is_change = |next: &u8| matches!(next, b' ' | b'+' | b'-');

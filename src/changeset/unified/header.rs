@@ -1,4 +1,4 @@
-//! File headers: git's extended ones, and the plain `---`/`+++` pair of GNU diff.
+//! File headers: git's extended ones, and GNU diff's `---`/`+++` pair.
 
 use bstr::ByteSlice as _;
 
@@ -8,7 +8,7 @@ use super::names::{self, Side};
 use super::refusal::{excerpt, invalid};
 use crate::error::{Error, Result};
 
-/// `diff --git` and the lines that belong to it.
+/// `diff --git` and its extended header.
 pub(super) fn git<'a>(cursor: &mut Cursor<'a>) -> Result<FilePatch<'a>> {
     let number = cursor.number();
     let first = cursor.next().unwrap_or_default();
@@ -19,7 +19,7 @@ pub(super) fn git<'a>(cursor: &mut Cursor<'a>) -> Result<FilePatch<'a>> {
         ..FilePatch::default()
     };
     while let Some(line) = cursor.peek() {
-        // An empty line that somebody put above the names.
+        // An empty line above the names.
         let below = cursor.below();
         let is_space =
             line.trim_ascii().is_empty() && below.is_on(b"--- ") && below.below().is_on(b"+++ ");
@@ -37,7 +37,7 @@ pub(super) fn git<'a>(cursor: &mut Cursor<'a>) -> Result<FilePatch<'a>> {
     Ok(file)
 }
 
-/// `---` and `+++` alone. The caller has seen that a hunk follows.
+/// The caller has seen a hunk below.
 pub(super) fn traditional<'a>(cursor: &mut Cursor<'a>) -> Result<FilePatch<'a>> {
     let number = cursor.number();
     let mut file = FilePatch { number, ..FilePatch::default() };
@@ -51,7 +51,7 @@ pub(super) fn traditional<'a>(cursor: &mut Cursor<'a>) -> Result<FilePatch<'a>> 
     Ok(file)
 }
 
-/// One line of git's extended header; false if it is none.
+/// False if `line` is not part of the header.
 fn extended<'a>(line: &'a [u8], cursor: &Cursor<'a>, file: &mut FilePatch<'a>) -> Result<bool> {
     let number = cursor.number();
     let line = trim(line);
@@ -98,8 +98,8 @@ fn extended<'a>(line: &'a [u8], cursor: &Cursor<'a>, file: &mut FilePatch<'a>) -
     Ok(true)
 }
 
-/// Is a `---` line part of this header, or does a file without git's header begin with it? Names
-/// that end in the same component belong together, whatever their prefixes are.
+/// True unless a file without git's header begins at the `---` line. Names with the same last
+/// component belong together, whatever their prefixes.
 fn belongs(side: &Side, file: &FilePatch<'_>) -> bool {
     let Side::Name(name) = side else { return true };
     let last = |name: &[u8]| name.rsplit(|b| *b == b'/').next().map(<[u8]>::to_vec);
@@ -110,7 +110,7 @@ fn belongs(side: &Side, file: &FilePatch<'_>) -> bool {
     pairs.any(|(old, new)| last(&old) == last(name) || last(&new) == last(name))
 }
 
-/// `1234..5678 100644`; a line without the two dots is let pass.
+/// `1234..5678 100644`; a line without two dots is ignored.
 fn index<'a>(text: &'a [u8], file: &mut FilePatch<'a>) -> Option<()> {
     let (ids, rest) = text.split_once_str(" ").unwrap_or((text, b""));
     if let Some((old, new)) = ids.split_once_str("..")

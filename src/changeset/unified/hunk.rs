@@ -1,4 +1,4 @@
-//! One `@@` hunk: its header, its lines, and what to do when the two disagree.
+//! One `@@` hunk; header and lines may disagree.
 
 use bstr::ByteSlice as _;
 
@@ -7,7 +7,7 @@ use super::refusal::{excerpt, invalid};
 use super::{Hunk, Line, LineKind};
 use crate::error::Result;
 
-/// Counts of a hunk header that are believed only as far as the lines bear them out.
+/// Counts are claims until the lines confirm them.
 struct Header {
     old_start: usize,
     old: usize,
@@ -15,11 +15,9 @@ struct Header {
     new: usize,
 }
 
-/// Reads the hunk the cursor is on.
-///
-/// A header whose counts the lines bear out is believed, as git believes it. Where they do not, or where lines of a
-/// hunk go on right below the last one that is counted, which models often leave out of their counts, the lines are
-/// counted instead, up to the next thing that can only be the end of the hunk.
+/// Counts that the lines confirm are believed, as in git. Models often count too few: if counts are
+/// wrong, or hunk lines continue right below the last counted one, all lines up to a certain end
+/// are counted instead.
 pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
     let number = cursor.number();
     let line = cursor.next().unwrap_or_default();
@@ -48,7 +46,7 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
     Ok(hunk)
 }
 
-/// `@@ -1,2 +3,4 @@ …`, or a bare `@@ …` without numbers (`None`).
+/// `None` for a bare `@@` without numbers.
 fn header(line: &[u8], number: usize) -> Result<Option<Header>> {
     let Some(rest) = line.strip_prefix(b"@@ -") else { return Ok(None) };
     let ranges = rest.split_once_str(" @@").and_then(|(ranges, _)| ranges.split_once_str(" +"));
@@ -61,7 +59,7 @@ fn header(line: &[u8], number: usize) -> Result<Option<Header>> {
     }
 }
 
-/// `1,2` or `1`: the first line, and how many. Lines are numbered in 32 bits.
+/// `1,2` or `1`: first line and count, in 32 bits.
 fn range(text: &[u8]) -> Option<(usize, usize)> {
     let integer = |text: &[u8]| -> Option<u32> {
         let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
@@ -73,10 +71,10 @@ fn range(text: &[u8]) -> Option<(usize, usize)> {
     Some((start as usize, len as usize))
 }
 
-/// As many lines as the header says; `None` if they are not there.
+/// `None` if the counted lines are not there.
 fn counted<'a>(cursor: &mut Cursor<'a>, header: &Header) -> Option<Vec<Line<'a>>> {
     let (mut old, mut new) = (header.old, header.new);
-    // The counts are only claims: room is made as lines turn up.
+    // Counts are only claims: memory grows with the lines.
     let mut lines = Vec::new();
     while old > 0 || new > 0 {
         if is_header(cursor, old, new) {
@@ -104,20 +102,18 @@ fn counted<'a>(cursor: &mut Cursor<'a>, header: &Header) -> Option<Vec<Line<'a>>
     Some(lines)
 }
 
-/// Is the cursor on the header of the next file, where a hunk lacks `old` and `new` lines by its counts?
+/// True on the header of the next file, if counts lack `old` and `new` lines.
 ///
-/// The header looks like a line that is removed and one that is added. Where exactly these two are missing, the
-/// counts say that they are; the hunk below is of the same file then. Where others are, the counts are wrong.
+/// Such a header looks like a removed and an added line. If exactly these two are missing, the
+/// counts claim them, and the hunk below belongs to the same file. Otherwise the counts are wrong.
 fn is_header(cursor: &Cursor<'_>, old: usize, new: usize) -> bool {
-    // An empty line between might be counted, too.
     (old, new) != (1, 1) && cursor.starts_file() && cursor.below().below().is_on(b"@@")
 }
 
-/// Every line up to the end of the hunk, whatever the header says.
+/// Ignores the counts.
 fn uncounted<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Line<'a>>> {
     let mut lines = Vec::new();
-    // Up to here without the empty lines at the end, which are more likely between things than
-    // in them.
+    // Trailing empty lines are more likely between hunks than inside.
     let mut solid = (0, cursor.clone());
     while let Some(text) = cursor.peek() {
         if ends(cursor, text) {
@@ -143,22 +139,22 @@ fn uncounted<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Line<'a>>> {
     Ok(lines)
 }
 
-/// One line of a body; `Some(None)` is the `\ No newline` remark, `None` anything foreign.
+/// `Some(None)` for the `\ No newline` remark, `None` for other text.
 fn body_line(raw: &[u8]) -> Option<Option<Line<'_>>> {
     let line = |kind, bytes| Some(Some(Line { kind, bytes }));
     match raw.first()? {
         b' ' => line(LineKind::Context, &raw[1..]),
         b'-' => line(LineKind::Removed, &raw[1..]),
         b'+' => line(LineKind::Added, &raw[1..]),
-        // An empty line of context whose blank got lost on the way.
+        // Empty context that lost its space.
         b'\n' | b'\r' if raw == b"\n" || raw == b"\r\n" => line(LineKind::Context, raw),
         b'\\' if is_remark(raw) => Some(None),
         _ => None,
     }
 }
 
-/// `\ No newline at end of file`, in whatever language. Without the blank, which gets lost on the
-/// way, only in English: a file may well have lines that start with a backslash.
+/// `\ No newline at end of file` in any language. Without its space, which transport may drop, only
+/// in English: file lines may start with a backslash.
 fn is_remark(line: &[u8]) -> bool {
     line.starts_with(b"\\ ") || line.starts_with(b"\\No newline")
 }
@@ -169,8 +165,8 @@ fn no_newline(lines: &mut [Line<'_>]) -> Option<()> {
     Some(())
 }
 
-/// After a hunk that is complete by its header: does it go on all the same, right below or behind lines of context?
-/// Below an empty line, or the one that mail ends with, such lines are as likely to be text.
+/// True if a hunk continues after its counted lines, directly or after context. Below an empty
+/// line, or the `-- ` of a mail, such lines may be prose.
 fn goes_on(cursor: &Cursor<'_>) -> bool {
     let mut ahead = cursor.clone();
     while let Some(text) = ahead.peek() {
@@ -183,7 +179,6 @@ fn goes_on(cursor: &Cursor<'_>) -> bool {
     false
 }
 
-/// Can `text` only be what follows a hunk?
 fn ends(cursor: &Cursor<'_>, text: &[u8]) -> bool {
     const STARTS: [&[u8]; 6] = [b"@@", b"diff ", b"From ", b"commit ", b"```", b"*** End Patch"];
     STARTS.iter().any(|start| text.starts_with(start))
@@ -191,7 +186,7 @@ fn ends(cursor: &Cursor<'_>, text: &[u8]) -> bool {
         || is_signature(cursor, text)
 }
 
-/// `-- ` and a version on the next line: how mail ends.
+/// `-- ` and a version: the end of a mail.
 fn is_signature(cursor: &Cursor<'_>, text: &[u8]) -> bool {
     if text.trim_ascii_end() != b"--" {
         return false;

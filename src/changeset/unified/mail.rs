@@ -1,14 +1,13 @@
-//! Where a commit begins among the patches of a series: in a mailbox, or in what `git log -p` prints.
+//! The start of a commit in a mailbox or in `git log -p` output.
 
 use bstr::ByteSlice as _;
 
-/// Is `line`, with `next` below it, the first of a mail or of a commit in a log, so that what
-/// follows builds on what came before?
+/// The first line of a mail or logged commit: later changes build on earlier ones.
 pub(in crate::changeset) fn starts_commit(line: &[u8], next: &[u8]) -> bool {
     let Some(id) = line.strip_prefix(b"commit ") else {
         return starts_mail(line) || is_oneline(line, next);
     };
-    // `git log --boundary`, `--left-right` and the like put a sign before the id.
+    // `git log --boundary`, `--left-right` and others put a sign before the id.
     let id = if id.get(1) == Some(&b' ') { &id[2..] } else { id };
     let digits = id.iter().take_while(|b| b.is_ascii_hexdigit()).count();
     let ends = id.get(digits).is_none_or(u8::is_ascii_whitespace);
@@ -17,15 +16,14 @@ pub(in crate::changeset) fn starts_commit(line: &[u8], next: &[u8]) -> bool {
     ends && (matches!(digits, 40 | 64) || (digits >= 4 && headed()))
 }
 
-/// How `git log --oneline`, `--format=%H` and `git diff-tree --stdin` begin a commit.
+/// `git log --oneline`, `--format=%H` or `git diff-tree --stdin`.
 fn is_oneline(line: &[u8], next: &[u8]) -> bool {
     let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();
     line.get(digits).is_none_or(u8::is_ascii_whitespace)
         && (matches!(digits, 40 | 64) || (digits >= 7 && next.starts_with(b"diff --git ")))
 }
 
-/// `From 1234… Mon Sep 17 00:00:00 2001`: the line of a mailbox that a mail starts with. Whoever
-/// sent it may stand there too.
+/// A mailbox's `From 1234… Mon Sep 17 00:00:00 2001`, perhaps with the sender.
 fn starts_mail(line: &[u8]) -> bool {
     let Some(rest) = line.strip_prefix(b"From ") else { return false };
     let words: Vec<_> = rest.fields().collect();

@@ -1,13 +1,12 @@
-//! File names in patch headers: quoting and `-p` stripping.
+//! Names in patch headers: quoting and `-p` stripping.
 
 use bstr::{BStr, ByteSlice as _};
 
-/// Longest header line that can name files: two quoted names of [`super::super::path::MAX_LEN`].
+/// Longest header line with names: two quoted names of `path::MAX_LEN`.
 pub const MAX_HEADER: usize = 2 * 4 * super::super::path::MAX_LEN + 64;
 
-/// Takes the first `strip` components off; `None` if there are not that many. Repeated slashes
-/// count as one, but not where they begin what is left: `b//etc/x` is the prefix `b/` before an
-/// absolute path, which git would make a relative one.
+/// Repeated slashes count as one, except at the start of the rest: `b//etc/x` is `b/` before an
+/// absolute path, which git would make relative.
 pub fn strip(name: &[u8], strip: usize) -> Option<&[u8]> {
     let mut rest = name;
     for count in 0..strip {
@@ -19,7 +18,7 @@ pub fn strip(name: &[u8], strip: usize) -> Option<&[u8]> {
     (!rest.is_empty()).then_some(rest)
 }
 
-/// A name that is C-quoted if it starts with `"`; returns it and what follows the closing quote.
+/// A C-quoted name, and the text after it.
 fn quoted(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     if !text.starts_with(b"\"") {
         return None;
@@ -28,7 +27,7 @@ fn quoted(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     Some((name.into_owned().into(), text.get(used..)?))
 }
 
-/// The name of a `rename from …` and the like: the whole line, unless quoted.
+/// From a line such as `rename from …`: the whole line, unless quoted.
 pub fn whole(text: &[u8]) -> Option<Vec<u8>> {
     if text.len() > MAX_HEADER {
         return None;
@@ -39,16 +38,15 @@ pub fn whole(text: &[u8]) -> Option<Vec<u8>> {
     Some(text.to_vec())
 }
 
-/// What a `---` or `+++` line names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Side {
     /// `/dev/null`.
     Nothing,
-    /// A name, not stripped yet.
+    /// Not stripped yet.
     Name(Vec<u8>),
 }
 
-/// Reads what follows `--- ` or `+++ `: the name ends at a TAB.
+/// The name ends at a TAB.
 pub fn side(text: &[u8]) -> Option<Side> {
     if text.len() > MAX_HEADER {
         return None;
@@ -65,8 +63,8 @@ pub fn side(text: &[u8]) -> Option<Side> {
     (!name.is_empty()).then_some(Side::Name(name))
 }
 
-/// The one name of a `diff --git` line, for changes that have no other: both names must be the
-/// same once `strip_count` components are off.
+/// The single name of a `diff --git` line, for changes without another: both must be equal after
+/// stripping.
 pub fn common(text: &[u8], strip_count: usize) -> Option<Vec<u8>> {
     pairs(text).into_iter().find_map(|(old, new)| {
         let old = strip(&old, strip_count)?;
@@ -74,7 +72,7 @@ pub fn common(text: &[u8], strip_count: usize) -> Option<Vec<u8>> {
     })
 }
 
-/// Every way to split what follows `diff --git ` into two names.
+/// All splits of the text after `diff --git `.
 pub fn pairs(text: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     if text.len() > MAX_HEADER {
         return Vec::new();
@@ -93,7 +91,7 @@ pub fn pairs(text: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
             .take(1)
             .collect();
     }
-    // `a/x b/x`: the lengths differ by at most the prefixes, so only splits near the middle count.
+    // `a/x b/x`: lengths differ at most by the prefixes, so only splits near the middle count.
     let near = |at: usize| at.abs_diff(text.len() - at) <= 64;
     text.find_iter(b" ")
         .filter(|at| near(*at))

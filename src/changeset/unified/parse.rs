@@ -1,5 +1,4 @@
-//! From the bytes of a patch to its files: finds headers among prose and reads what belongs to
-//! each.
+//! Finds headers among prose, and reads their hunks.
 
 use bstr::ByteSlice as _;
 
@@ -9,20 +8,21 @@ use super::{Block, FilePatch, header, hunk, mail};
 use crate::changeset::limits;
 use crate::error::{Error, Result, codes as general};
 
-/// Reads every file of a patch. Prose before, between and after is skipped, as git does.
+/// Prose between files is ignored, as in git.
 ///
 /// # Errors
-/// `patch_invalid`, with the line, if something starts as a patch and does not go on as one; `patch_unsupported` for
-/// the patch of another program; `size_limit_exceeded` beyond [`limits`]. An input without any patch gives no files.
+/// `patch_invalid`, with the line, if a patch starts and does not continue. `patch_unsupported` for
+/// patches of other programs. `size_limit_exceeded` beyond [`limits`]. Input without a patch gives
+/// no files.
 pub fn parse(input: &[u8]) -> Result<Vec<FilePatch<'_>>> {
     let mut cursor = Cursor::new(input);
     let mut files: Vec<FilePatch<'_>> = Vec::new();
     let (mut stage, mut hunks) = (0, 0);
-    // What a mail says above its `---` may look like anything.
+    // Mail text above its `---` may look like anything.
     let mut is_message = false;
     while let Some(line) = cursor.peek() {
         if mail::starts_commit(line, cursor.below().peek().unwrap_or_default()) {
-            // A series: what follows builds on what came before.
+            // In a series, later commits build on earlier ones.
             stage += usize::from(files.last().is_some_and(|file| file.stage == stage));
             is_message = line.starts_with(b"From ");
         }
@@ -82,8 +82,8 @@ fn body<'a>(cursor: &mut Cursor<'a>, file: &mut FilePatch<'a>) -> Result<()> {
             cursor.next();
             return Ok(());
         } else if (!file.hunks.is_empty() || file.new.is_some()) && hunk_below.starts_hunk() {
-            // Models put empty lines between hunks, or leave the last one of a hunk out of its counts; either way
-            // both hunks are of the same file.
+            // Models put empty lines between hunks, or do not count the last line. Both hunks are
+            // of the same file.
             *cursor = hunk_below;
         } else {
             break;

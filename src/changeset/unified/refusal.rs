@@ -1,4 +1,4 @@
-//! Why a patch is not read, by its lines.
+//! Errors for unreadable input.
 
 use bstr::ByteSlice as _;
 
@@ -7,33 +7,30 @@ use crate::changeset::dialect;
 use crate::changeset::limits::codes;
 use crate::error::{Error, Result};
 
-/// `patch_unsupported` at a line of the patch.
 pub(in crate::changeset) fn unsupported(number: usize, what: &str) -> Error {
     Error::new(&codes::PATCH_UNSUPPORTED, format!("line {number} of the patch: this is {what}"))
         .with("line", number)
         .hint("make the patch with `git diff`, let `git mailinfo` decode a mail, or send the files themselves")
 }
 
-/// `patch_invalid` at a line of the patch.
 pub(in crate::changeset) fn invalid(number: usize, what: impl std::fmt::Display) -> Error {
     Error::new(&codes::PATCH_INVALID, format!("line {number} of the patch: {what}"))
         .with("line", number)
 }
 
-/// The start of a line, for messages.
+/// The first 160 bytes of a line.
 pub(in crate::changeset) fn excerpt(line: &[u8]) -> String {
     let line = line.trim_end();
     let text = line[..line.len().min(160)].to_str_lossy();
     if line.len() > 160 { format!("{text}…") } else { text.into_owned() }
 }
 
-/// `patch_invalid` of a diff against several parents.
 pub(super) fn merge_diff(number: usize) -> Error {
     invalid(number, "this is the combined diff of a merge, which names no single change")
         .hint("take the diff against one parent: `git diff HEAD^1 HEAD`")
 }
 
-/// Refuses what other programs print, and git in other forms, where the cursor is on it.
+/// Refuses formats of other programs, and other formats of git.
 ///
 /// # Errors
 /// `patch_invalid`, `patch_unsupported`.
@@ -69,7 +66,7 @@ pub(super) fn refuse_other_forms(line: &[u8], cursor: &Cursor<'_>) -> Result<()>
     Ok(())
 }
 
-/// Is it the header of a mail whose text is not what it looks like?
+/// A mail header that announces encoded text.
 fn is_encoded(line: &[u8]) -> bool {
     let Some((name, encoding)) = line.split_once_str(":") else { return false };
     name.eq_ignore_ascii_case(b"content-transfer-encoding")
@@ -78,7 +75,7 @@ fn is_encoded(line: &[u8]) -> bool {
             .any(|word| encoding.trim_ascii().eq_ignore_ascii_case(word))
 }
 
-/// `10,12c10`, as plain `diff` prints.
+/// `10,12c10`, as in plain `diff` output.
 fn is_command(line: &[u8]) -> bool {
     let range =
         |text: &[u8]| !text.is_empty() && text.iter().all(|b| b.is_ascii_digit() || *b == b',');

@@ -36,12 +36,12 @@ fn extended_headers_are_read() {
 
 #[test]
 fn a_hunk_with_right_counts_is_taken_at_its_word() {
-    // The lines after it look like changes but belong to the next file.
+    // Lines below look like changes but belong to the next file.
     let text = "--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n a\n-b\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-c\n+d\n";
     let files = parse(text.as_bytes()).unwrap();
     assert_eq!(files.len(), 2);
     assert_eq!(counts(&files[0].hunks[0]), (2, 1, false));
-    // With one line more in its counts the header line is a removed "-- a/y".
+    // With one more counted line the header is a removed `-- a/y`.
     let text = "--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n a\n--- a/y\n";
     assert_eq!(counts(&one(text).hunks[0]), (2, 1, false));
 }
@@ -63,7 +63,7 @@ fn wrong_counts_are_recounted() {
         // too small: a line would be dropped
         ("@@ -1,1 +1,1 @@", "-a\n+b\n+c\n", (1, 2)),
         ("@@ -1 +1,2 @@", " a\n+b\n c\n-d\n", (3, 3)),
-        // an empty line whose blank got lost is context, except at the end
+        // an empty line that lost its space is context, except at the end
         ("@@ -1,9 +1,9 @@", " a\n\n-b\n+c\n\n", (3, 3)),
         // mail signature
         ("@@ -1,9 +1,9 @@", "-a\n+b\n-- \n2.47.3\n", (1, 1)),
@@ -149,7 +149,6 @@ proptest! {
 
     #[test]
     fn turning_a_patch_twice_gives_it_back(body in "([ +-][a-c]{0,2}\n){1,12}") {
-        // It ends in context: one that ends in removed lines may have been cut off.
         let text = format!("--- a/x\n+++ b/y\n@@ -1,99 +1,99 @@\n+z\n{body} z\n");
         let files = parse(text.as_bytes()).unwrap();
         let mut turned = files.clone();
