@@ -1,4 +1,4 @@
-//! `aye approve`: say aye, and leave the files as they are.
+//! `aye approve`: approves proposals without writing files.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,18 +24,17 @@ use crate::store::Store;
 ///
 /// The approval is recorded for the revision and for the files as they are: what `aye apply` would
 /// write now. The proposal stays pending. `aye check --range` accepts a commit of exactly that, and
-/// whoever applies it is not its only reviewer. A new revision, a request for changes, a rejection
-/// or an undo ends it.
+/// the approver is a reviewer beside the person who applies it. A new revision, a request for
+/// changes, a rejection or an undo ends it.
 ///
-/// At a terminal, the question shows what `aye apply` shows. --yes approves without a question; a
-/// proposal with several revisions then has to be named as ID@REV, as `aye diff` prints it. Memory
-/// and sensitive paths are approved at a terminal unless the policy says otherwise.
+/// At a terminal, the question shows what `aye apply` shows. The flag --yes approves without a
+/// question; a proposal with several revisions then has to be named as ID@REV, as `aye diff` prints
+/// it. Memory and sensitive paths are approved at a terminal unless the policy says otherwise.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye approve m4k8
   aye approve m4k8@3f9c02d71b5e --yes -m 'Tested on Windows'")]
 pub struct Args {
-    /// The proposals.
     #[command(flatten)]
     pub which: Several,
     /// Do not ask.
@@ -74,11 +73,9 @@ pub struct Item {
     pub files: Vec<FileItem>,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `proposal_not_found`, `not_pending`, `conflict`, the refusals of [`Context::authorise`], and
-/// those of [`decide::approve()`].
+/// `proposal_not_found`, `not_pending`, `conflict`; the refusals of [`Context::authorise`] and
+/// [`decide::approve()`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let _head = store.repository().pin_head();
@@ -116,7 +113,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         };
         let remarks = Remarks { reason: args.reason.clone(), unshown_lines: 0 };
         match record(context, &store, &authority, &shown, &remarks) {
-            // A person looks again; where nobody is asked, it is an error like any other.
+            // Only a person can look again; `--yes` gets the error.
             Err(error) if asks && error.is(&codes::CHANGED_SINCE_SHOWN) => {
                 context.look_again(&error);
             }
@@ -125,7 +122,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
 }
 
-/// What applying each of `proposals` to the files as they are would come to.
+/// Plans each apply on the present files.
 fn shown(store: &Store, proposals: &[Proposal]) -> Result<Vec<Shown>> {
     let view = store.view()?;
     let each = |proposal: &Proposal| {
@@ -150,7 +147,7 @@ fn record(
             if items.is_empty() {
                 error
             } else {
-                // Each is approved by itself; those before this one stand.
+                // Each approval is an event of its own: name those already recorded.
                 error.with(
                     "approved",
                     items.iter().map(|item| item.proposal_id.clone()).collect::<Vec<_>>(),

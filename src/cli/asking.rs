@@ -1,4 +1,4 @@
-//! A person's word: by `--yes`, or at the terminal.
+//! The authority for a decision: by `--yes`, or by a person's answer at the terminal.
 
 use super::Context;
 use crate::decide;
@@ -10,23 +10,19 @@ use crate::proposal::{Authority, Proposal, codes};
 use crate::store::Store;
 use crate::text::escape;
 
-/// Something that takes a person's word.
+/// A decision that needs a person's authority.
 pub struct Asking<'a> {
-    /// What is to be done.
     pub verb: Verb,
-    /// To which proposals.
     pub proposals: &'a [Proposal],
-    /// `--yes`.
     pub yes: bool,
-    /// What a person at a terminal is asked.
     pub question: &'a str,
-    /// What a person would type.
+    /// The command to repeat, for hints.
     pub command: &'a str,
 }
 
 impl Context {
-    /// The authority to do what `asking` says: by the rules, and where a person is at a terminal
-    /// and did not say `--yes`, after the answer to its question. `None` if the answer was no.
+    /// Returns the authority that the rules give, after a question at a terminal without `--yes`;
+    /// `None` after a no.
     ///
     /// # Errors
     /// `human_approval_required`, `terminal_required`, `confirmation_required`.
@@ -35,11 +31,7 @@ impl Context {
         self.asked(store, asking, by_flag)
     }
 
-    /// The authority `by_flag`, or that of a person who answers the question at the terminal with yes; `None` after
-    /// a no.
-    ///
-    /// # Errors
-    /// As [`Context::grant`].
+    /// Returns `by_flag`, or the authority of a person who answers yes at the terminal.
     pub fn asked(
         &mut self,
         store: &Store,
@@ -52,15 +44,12 @@ impl Context {
         self.grant(store, asking, &Evidence::Terminal).map(Some)
     }
 
-    /// The authority of `--yes`; `None` where a person is to be asked at the terminal, after which
-    /// [`Context::grant`] gives it. An agent is refused here, before anything is shown or asked.
-    ///
-    /// # Errors
-    /// As [`Context::authorise`].
+    /// Returns the authority of `--yes`, or `None` if a person at the terminal is to be asked next.
+    /// Refuses an agent before anything is shown.
     pub fn by_flag(&self, store: &Store, asking: &Asking<'_>) -> Result<Option<Authority>> {
         let wanted = if asking.yes { Evidence::Flag } else { Evidence::Terminal };
         let granted = match self.grant(store, asking, &wanted) {
-            // It has to be answered at a terminal, and there is one.
+            // The decision needs a terminal, and there is one.
             Err(error) if error.is(&codes::TERMINAL_REQUIRED) && self.interactive() => None,
             granted => Some(granted?).filter(|_| asking.yes),
         };
@@ -76,8 +65,6 @@ impl Context {
         Ok(granted)
     }
 
-    /// The authority that the rules give for `evidence`.
-    ///
     /// # Errors
     /// `human_approval_required`, `terminal_required`.
     pub fn grant(
@@ -88,7 +75,7 @@ impl Context {
     ) -> Result<Authority> {
         let Asking { verb, proposals, command, .. } = *asking;
         if *evidence == Evidence::Terminal {
-            // A question may have stood for hours.
+            // HEAD may have moved while the question stood.
             store.repository().look_again();
         }
         decide::authorise(
@@ -101,7 +88,7 @@ impl Context {
         )
     }
 
-    /// The authority to give a proposal new content: a person's, or its proposer's own.
+    /// Returns the authority to revise `proposal`: a person's, or its proposer's own.
     ///
     /// # Errors
     /// `human_approval_required` for another proposer's proposal.
@@ -117,8 +104,8 @@ impl Context {
         )
     }
 
-    /// Asks a question whose answer is one of `keys` at the terminal; `None` for any other, for Esc,
-    /// the end of input and Ctrl-C, after which the exit status says so.
+    /// Asks a question and returns an answer that is one of `keys`. Ctrl-C also sets the exit
+    /// status.
     pub fn choose(&mut self, question: &str, keys: &[&str]) -> Option<String> {
         let prompt = Prompt::new(console::Term::stderr(), self.marks_pastes());
         prompt::forget_typed_ahead();
@@ -140,17 +127,16 @@ impl Context {
         }
     }
 
-    /// Says that what was asked about is not as it was shown, by `error`, before it is asked about again.
     pub fn look_again(&self, error: &Error) {
         self.note(&format!("{}; look again", escape::line(error.message())));
     }
 
-    /// A question may have stood for hours: what is decided is decided now, and not when the command began.
+    /// Decisions carry the time of the answer: a question may have stood for hours.
     fn answered(&mut self) {
         self.now = self.clock();
     }
 
-    /// Asks for a reason at the terminal, until there is one; as [`Context::ask`].
+    /// Repeats the question until the answer is not empty.
     pub fn reason(&mut self, question: &str) -> Option<String> {
         loop {
             let text = self.ask(question)?;
@@ -161,8 +147,8 @@ impl Context {
         }
     }
 
-    /// Asks for a line of text at the terminal; `None` for Esc, the end of input and Ctrl-C, after which
-    /// the exit status says so.
+    /// Asks for a line of text; `None` after Esc, end of input and Ctrl-C, which also sets the exit
+    /// status.
     pub fn ask(&mut self, question: &str) -> Option<String> {
         let answer = Prompt::new(console::Term::stderr(), self.marks_pastes()).line(question);
         self.answered();

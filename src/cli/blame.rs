@@ -1,4 +1,4 @@
-//! `aye blame`: where each line of a file is from.
+//! `aye blame`: the origin of each line of a file.
 
 use super::{Context, pager, paths};
 use crate::app::blame::{self, Range};
@@ -9,8 +9,8 @@ use crate::text::escape;
 
 /// Show where each line of a file is from: the proposal and who decided on it, or the commit.
 ///
-/// The file is that of HEAD; git blame says which commit each line is from, and the trailers of that
-/// commit which proposal it has, who proposed it and who reviewed it.
+/// The file is that of HEAD. The command git blame names the commit of each line; the trailers of
+/// the commit name its proposal, who proposed it and who reviewed it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye blame src/main.rs
@@ -24,10 +24,8 @@ pub struct Args {
     pub lines: Option<String>,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `file_not_found`, `binary_content`, `path_invalid`, `git_failed`, and those of the store.
+/// `file_not_found`, `binary_content`, `path_invalid`, `git_failed`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let repository = store.repository();
@@ -37,10 +35,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     pager::page(context, Some(repository), text(&ranges, &palette))
 }
 
-/// Columns of a name, at most.
+/// Columns of a name.
 const WIDEST: usize = 28;
 
-/// Proposal or commit; who wrote it; who reviewed it; the date; the number of the line; the line.
+/// Columns: proposal or commit, author, reviewer, date, line number, line.
 fn text(ranges: &[Range], palette: &Palette) -> String {
     let margin = |range: &Range| {
         let origin = &range.origin;

@@ -1,4 +1,4 @@
-//! Deciding without a question on what was made for another branch than the one that is checked out.
+//! `--any-branch`: deciding by flag on proposals that were made for another branch.
 
 use crate::changeset::marks::short_branch;
 use crate::error::{Error, Result};
@@ -6,7 +6,6 @@ use crate::proposal::statement::Target;
 use crate::proposal::{Proposal, codes};
 use crate::repository::Repository;
 
-/// Whether that is wanted.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct BranchArgs {
     /// With --yes: on the branch that is checked out, though it was made for, or applied on, another.
@@ -15,8 +14,8 @@ pub struct BranchArgs {
 }
 
 impl BranchArgs {
-    /// Refuses `proposals` where one was made for another branch, unless that is wanted. `command` is what a
-    /// person repeats.
+    /// Refuses `proposals` made for another branch. `command` is repeated with `--any-branch` in
+    /// the hint.
     ///
     /// # Errors
     /// `other_branch`.
@@ -31,10 +30,7 @@ impl BranchArgs {
         self.require_here(repository, "made for", &targets, command)
     }
 
-    /// As [`BranchArgs::require`], of the `targets` where something was `done`.
-    ///
-    /// # Errors
-    /// `other_branch`.
+    /// As [`BranchArgs::require`]; `done` says how `targets` came about, as in "applied on".
     pub fn require_here(
         self,
         repository: &Repository,

@@ -1,4 +1,4 @@
-//! `aye call`: any public tool contract by name. JSON in, the contract's response out.
+//! `aye call`: calls a public tool contract by name.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ pub struct Args {
     pub help: bool,
 }
 
-/// Runs the command. Errors are printed in the tool's format too.
+/// Errors are printed in the tool's format, too.
 ///
 /// # Errors
 /// `unknown_tool`, `invalid_json`, and the tool's own.
@@ -90,7 +90,6 @@ fn answer(context: &Context, tool: &Tool, given: &str, request: Option<&str>) ->
     tool::run(context, tool, &name, arguments, None)
 }
 
-/// The tools for `--help`.
 fn help() -> String {
     let mut help = "Tools:\n".to_owned();
     for tool in TOOLS {
@@ -105,7 +104,7 @@ fn help() -> String {
     help + EXAMPLES
 }
 
-/// What a tool does, and its parameters.
+/// Help text of one tool.
 fn parameters(tool: &Tool) -> String {
     let mut help = format!("{}\n\nUsage: aye call {} '{{…}}'\n", tool.description, tool.name());
     list_parameters(&mut help, &tool.parameters(), 2);

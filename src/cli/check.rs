@@ -1,4 +1,4 @@
-//! `aye check`: what wants attention, for CI and hooks.
+//! `aye check`: findings for CI and git hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -25,9 +25,9 @@ use crate::text::escape;
 /// files, was decided differently in two clones, or is about to expire. With --staged or --range:
 /// what is being committed, or was. One line per finding, and what to do about it.
 ///
-/// With --range, a commit that names a proposal has to hold exactly what a person approved
-/// by `aye apply` or `aye approve` (content_differs, marked_without_approval, not_applied,
-/// contested), nothing besides (extra_file), and that person among its reviewers
+/// With --range, a commit that names a proposal has to hold exactly what a person approved by `aye
+/// apply` or `aye approve` (content_differs, marked_without_approval, not_applied, contested).
+/// Nothing else may be in it (extra_file), and that person has to be among its reviewers
 /// (reviewer_mismatch).
 ///
 /// --format takes text, json, github (workflow annotations) and sarif (2.1.0).
@@ -59,7 +59,7 @@ pub struct Args {
     /// Only code or memory proposals.
     #[arg(long, value_enum, value_name = "KIND")]
     kind: Option<SubjectKind>,
-    /// What makes the check fail; the rest is reported as notes. Also: any (default), none.
+    /// Findings that make the check fail; the rest is reported as notes. Also: any (default), none.
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     fail_on: Vec<String>,
     /// How long before its end a proposal counts as about to expire.
@@ -67,10 +67,8 @@ pub struct Args {
     expiring_within: Duration,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `not_a_repository` and its kin, `invalid_range`, `usage`.
+/// `invalid_range`, `usage`.
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let looked = look(context, args);
     context.emit_looked(report(), looked)
@@ -82,10 +80,11 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
     let idle = if plain { idle::is_settled } else { idle::is_idle };
     let mut report = report();
     if args.range.is_none() && idle(context) {
-        // Nothing is pending or contested, so nothing can be touched either.
+        // Without pending or contested proposals no file can be touched.
         return Ok(report);
     }
-    // What is staged or committed is that of the tree of a session, too; what waits is its repository's.
+    // Staged files and commits may be those of a session's tree; pending proposals are its
+    // repository's.
     let here = |plain: bool| if plain { context.store() } else { context.store_here() };
     let store = here(plain)?;
     let view = store.view()?;
@@ -132,10 +131,7 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
     Ok(report)
 }
 
-/// What pre-commit asks, with nothing but the hook's own surroundings.
-///
-/// # Errors
-/// As [`run`].
+/// The check of pre-commit, which takes no options.
 pub(super) fn staged(context: &mut Context) -> Result<Report> {
     let mut report = report();
     if idle::is_idle(context) {
@@ -149,27 +145,26 @@ pub(super) fn staged(context: &mut Context) -> Result<Report> {
         let fail_on = hook_fail_on(context, store.repository());
         report.extend(app::staged(&store, &view, &pending, &fail_on)?);
     } else if view.contested(context.now)?.is_empty() {
-        // Contested ones count, too, before it may be said that nothing waits.
+        // The stamp also means that nothing is contested.
         idle::stamp(context, &store, &view);
     }
     Ok(report)
 }
 
-/// An empty report with the rules of this command.
 pub(super) fn report() -> Report {
     Report::new("check")
         .rules(Concern::ALL.iter().map(|concern| concern.rule()))
         .when_clean("nothing wants attention")
 }
 
-/// The ids that a surrounding `aye apply --commit` is about to record as applied.
+/// Ids that a surrounding `aye apply --commit` is about to record as applied.
 pub(super) fn committing(context: &Context) -> Vec<String> {
     let ids = context.var(COMMITTING).unwrap_or_default();
     ids.to_string_lossy().split(',').map(str::to_owned).collect()
 }
 
-/// What stops git in its hooks: `aye.hookFailOn`, words as of `--fail-on`; all that a level of the configuration
-/// names. A level with another word names everything, which is said.
+/// Reads `aye.hookFailOn`, words as of `--fail-on`, and adds up the levels of git's configuration.
+/// A level with an unknown word counts every finding, with a warning.
 pub(super) fn hook_fail_on(context: &Context, repository: &Repository) -> FailOn {
     let mut found: Option<FailOn> = None;
     for text in repository.config_at_levels("aye.hookFailOn") {
@@ -196,7 +191,7 @@ fn range_words(range: &str) -> Result<&str> {
     Ok(range)
 }
 
-/// The paths asked about, relative to the top, without a final slash; an empty one is the top.
+/// Paths relative to the top, without a final slash; an empty one is the top.
 fn paths(context: &Context, repository: &Repository, given: &[PathBuf]) -> Result<Vec<BString>> {
     given
         .iter()

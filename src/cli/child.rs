@@ -1,4 +1,4 @@
-//! Commands that aye starts for somebody, and the signals that are meant for them.
+//! Commands that aye runs for a user, and the signals passed on to them.
 
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
@@ -11,16 +11,12 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Ctrl-C, and what ends a process.
     pub const ALL: [i32; 3] = {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         [SIGINT, SIGTERM, SIGHUP]
     };
 
-    /// Listens for `signals`, which do nothing else from now on.
-    ///
-    /// # Errors
-    /// `io_error`.
+    /// Replaces the default action of `signals`.
     pub fn listen(signals: &[i32]) -> Result<Self> {
         let mut told = Vec::new();
         for signal in signals {
@@ -32,8 +28,8 @@ impl Stop {
         Ok(Self { told })
     }
 
-    /// Passes each signal on once. At a terminal the command gets Ctrl-C by itself; a second one
-    /// does it no harm.
+    /// Passes each signal on once. The command may get Ctrl-C from the terminal, too, which is
+    /// harmless.
     fn pass_on(&self, child: &std::process::Child) {
         use std::sync::atomic::Ordering::Relaxed;
         for (signal, flag, passed) in &self.told {
@@ -48,17 +44,13 @@ impl Stop {
         }
     }
 
-    /// Whether a signal came.
     pub fn was_told(&self) -> bool {
         self.told.iter().any(|(_, flag, _)| flag.load(std::sync::atomic::Ordering::Relaxed))
     }
 }
 
 impl Stop {
-    /// Waits for the end of `child`, to which each signal is passed on.
-    ///
-    /// # Errors
-    /// `io_error`.
+    /// Waits for `child` and passes signals on.
     pub fn wait(&self, child: &mut Child) -> Result<ExitStatus> {
         let mut pause = Duration::from_millis(1);
         loop {

@@ -1,4 +1,4 @@
-//! The commands: what each is for, which formats it has, and where it is carried out.
+//! The table of commands: help line, formats, and the function that runs each.
 
 use clap::Subcommand;
 
@@ -9,9 +9,7 @@ use super::{
 };
 use crate::error::{Exit, Result};
 
-/// The commands, one file each.
-///
-/// Deferred: a run builds the arguments of its own command alone, not those of all of them.
+/// Deferred: clap builds only the arguments of the command that runs.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub enum Command {
@@ -88,8 +86,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether the command changes, without a decision, files of the checkout, what holds agents to the gate, or
-    /// what a clone and its sessions keep.
+    /// True if the command changes the checkout, the gate, or the clone's state without a decision.
     fn writes_undecided(&self) -> bool {
         match self {
             Self::Init(args) => !args.remove.remove,
@@ -107,8 +104,8 @@ impl Command {
         }
     }
 
-    /// Whether the command has its results in `format`: what programs ask for is JSON and YAML, reports are JSON and
-    /// what their readers take.
+    /// True if the command supports `format`: reports have JSON, GitHub and SARIF; other answers
+    /// JSON and YAML.
     pub(super) fn prints(&self, format: Format) -> bool {
         let is_report = match self {
             Self::Check(_) | Self::Scan(_) => true,

@@ -1,4 +1,4 @@
-//! `aye comment`: say something about a proposal.
+//! `aye comment`: comments on a proposal.
 
 use super::propose::warn;
 use super::which::One;
@@ -21,10 +21,9 @@ use crate::proposal::event::Evidence;
   aye comment m4k8 --resolve 3f2a91c -m 'Renamed'
   aye comment m4k8 --request-changes -m 'Please add a test'")]
 pub struct Args {
-    /// The proposal.
     #[command(flatten)]
     pub which: One,
-    /// What to say (- for standard input).
+    /// The text (- for standard input).
     #[arg(short = 'm', long = "message", value_name = "TEXT")]
     pub message: Option<String>,
     /// About this file (from the repository's top).
@@ -53,8 +52,6 @@ pub struct Args {
     pub request_changes: bool,
 }
 
-/// Runs the command.
-///
 /// # Errors
 /// `proposal_not_found`, `not_pending`, `invalid_argument`, `comment_not_found`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
@@ -99,7 +96,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// `text`, or standard input for `-`.
+/// Reads standard input for `-`.
 fn or_input(context: &mut Context, text: String) -> Result<String> {
     if text != "-" {
         return Ok(text);

@@ -1,4 +1,4 @@
-//! Shell completion: the program answers the scripts that `aye util completion` prints.
+//! Shell completion: answers the scripts that `aye util completion` prints.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,35 +12,34 @@ use crate::session::Home;
 use crate::store::{Filter, Store, Summary};
 use crate::text::escape;
 
-/// The variable by which a completion script asks: set to the name of its shell.
+/// Environment variable in which a completion script names its shell.
 pub const VARIABLE: &str = "AYE_COMPLETE";
 
-/// So many ids at most: the newest.
+/// Most ids that are offered, the newest.
 const LIMIT: usize = 100;
 
-/// Answers a completion script if one asks; `false` in an ordinary run.
-///
-/// Costs one look at the environment when nobody asks.
+/// Answers a completion script; `false` in an ordinary run, which costs one look at the
+/// environment.
 pub fn answer(args: &[OsString]) -> bool {
     if std::env::var_os(VARIABLE).is_none() {
         return false;
     }
     let directory = std::env::current_dir().ok();
-    // A failed completion completes nothing; its message would land in the middle of a prompt.
+    // No message on failure: it would land in the middle of a prompt.
     CompleteEnv::with_factory(command)
         .var(VARIABLE)
         .try_complete(args.iter().cloned(), directory.as_deref())
         .unwrap_or(true)
 }
 
-/// The command line, with candidates for the ids of proposals, names of sessions, and files.
+/// Adds candidates for proposal ids, session names and files.
 fn command() -> clap::Command {
     let mut command = super::Cli::command();
-    // Arguments of subcommands are built only when they are needed: now.
+    // Build the deferred arguments.
     command.build();
     command.mut_subcommands(|sub| {
         let fits = match sub.get_name() {
-            // History as well.
+            // Decided proposals, too.
             "show" | "diff" | "log" => |_: &Summary| true,
             "undo" => |it: &Summary| {
                 matches!(it.status, Status::Applied | Status::Rejected) || is_sent_back(it)
@@ -55,10 +54,10 @@ fn command() -> clap::Command {
     })
 }
 
-/// The subcommand `sub` of `above`, and its own, with candidates for files and for names of sessions.
+/// Adds candidates to `sub`, whose parent is `above`, and to its subcommands.
 fn with_names(sub: clap::Command, above: &str) -> clap::Command {
     let name = sub.get_name().to_owned();
-    // What lies in the memory store is named from there.
+    // Memory files are relative to the memory store.
     let files: &[&str] = if above == "memory" { &["FILE"] } else { &["FILE", "PATH", "PATHSPEC"] };
     let names_session = above == "session" || name == "run" && above.is_empty();
     let sub = sub.mut_args(|arg| match arg.get_value_hint() {
@@ -71,30 +70,28 @@ fn with_names(sub: clap::Command, above: &str) -> clap::Command {
     sub.mut_subcommands(|below| with_names(below, &name))
 }
 
-/// Whether the value of `arg` has one of `names` in the help.
+/// True if the help names the value of `arg` by one of `names`.
 fn is_called(arg: &clap::Arg, names: &[&str]) -> bool {
     let own = arg.get_value_names().unwrap_or_default();
     own.iter().any(|own| names.iter().any(|name| own == name))
 }
 
-/// Names of the sessions of the repository around the current directory.
 fn sessions() -> Vec<CompletionCandidate> {
     let found = || {
         let store = Store::discover(Path::new("."))?;
-        // Where their trees lie does not matter for that.
+        // Names do not depend on the trees' location.
         Home::open(store.repository().common_dir(), Path::new(""))
     };
     let names = found().ok().flatten().map(|home| home.names()).unwrap_or_default();
     names.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// A pending one whose request for changes can be taken back.
+/// True if `aye undo` can revert a request for changes.
 fn is_sent_back(summary: &Summary) -> bool {
     summary.status == Status::Pending && summary.changes_requested
 }
 
-/// Ids in the repository around the current directory of what `fits`, newest first; none where there is
-/// none.
+/// Newest first; empty outside a repository.
 fn ids(fits: fn(&Summary) -> bool) -> Vec<CompletionCandidate> {
     let found = || {
         let store = Store::discover(Path::new("."))?;
@@ -106,7 +103,7 @@ fn ids(fits: fn(&Summary) -> bool) -> Vec<CompletionCandidate> {
     summaries.truncate(LIMIT);
     let candidate = |(order, summary): (usize, &Summary)| {
         let what = summary.description.as_deref().unwrap_or(&summary.path);
-        // Words of the proposer: one line, safe for the terminal.
+        // Untrusted text: one line, escaped.
         let first = what.lines().next().unwrap_or_default();
         let help = escape::line(first).into_owned();
         CompletionCandidate::new(summary.id.as_str())

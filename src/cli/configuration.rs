@@ -1,24 +1,22 @@
-//! What aye writes into a clone's own git configuration when it is asked to, and takes out of it again.
+//! Keys that aye sets in a clone's own git configuration, and removes.
 
 use bstr::ByteSlice as _;
 
 use crate::error::Result;
 use crate::repository::Repository;
 
-/// Refs that git does not decorate commits with.
+/// Refs that git's decorations omit.
 pub const DECORATION: &str = "log.excludeDecoration";
 
-/// What `aye init` sets: a patch of an agent's becomes a proposal.
+/// Keys of `aye init`: an agent's patch becomes a proposal.
 pub const GATE: [(&str, &str); 1] = [("aye.gate", "true")];
 
-/// What `aye init --git-log` sets: aye's refs are in no decoration, and an alias leaves them out of `--all`.
+/// Keys of `aye init --git-log`: decorations omit aye's refs, and an alias shows `--all` without
+/// them.
 pub const LOG: [(&str, &str); 2] =
     [(DECORATION, "refs/aye/"), ("alias.la", "log --exclude=refs/aye/* --all --graph --oneline")];
 
-/// Sets `these` keys; what is set already stays. Returns the names of those that were not.
-///
-/// # Errors
-/// Those of git.
+/// Sets those of `these` keys that are unset, and returns their names.
 pub fn set(repository: &Repository, these: &[(&'static str, &str)]) -> Result<Vec<&'static str>> {
     let mut fresh = Vec::new();
     for (key, value) in these {
@@ -30,10 +28,7 @@ pub fn set(repository: &Repository, these: &[(&'static str, &str)]) -> Result<Ve
     Ok(fresh)
 }
 
-/// The names of what is there with the values that aye gives it.
-///
-/// # Errors
-/// If git cannot be started.
+/// Returns the keys that have the value aye gives them.
 pub fn present(repository: &Repository) -> Result<Vec<&'static str>> {
     let mut found = Vec::new();
     for (key, value) in LOG.into_iter().chain(GATE) {
@@ -45,10 +40,7 @@ pub fn present(repository: &Repository) -> Result<Vec<&'static str>> {
     Ok(found)
 }
 
-/// Takes `these`, which are some of what [`present`] names, out of it. Other values stay.
-///
-/// # Errors
-/// Those of git.
+/// Removes aye's own values of `these` keys; other values stay.
 pub fn remove(repository: &Repository, these: &[&str]) -> Result<()> {
     for (key, value) in LOG.iter().chain(&GATE).filter(|(key, _)| these.contains(key)) {
         let asked = ["config", "--local", "--fixed-value", "--unset-all", key, value];

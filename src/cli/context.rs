@@ -1,5 +1,4 @@
-//! What the edge knows and the library must not look up by itself: the clock, the environment,
-//! the terminal, the output format.
+//! The clock, environment, terminal and output format of a run, which the library must not look up.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -13,35 +12,29 @@ use crate::patience;
 use crate::store::{Announced, Notices, Upkeep};
 use crate::text::escape;
 
-/// One run of one command, with everything it may know of the world outside.
 pub struct Context {
-    /// The directory the command works from (`-C` already applied).
+    /// With `-C` applied.
     pub directory: PathBuf,
-    /// The time of this run.
     pub now: DateTime<Utc>,
-    /// `--format`, `--json`, `--yaml`; `None` lets the command choose its default.
+    /// `None` lets the command choose its default.
     pub format: Option<Format>,
-    /// Whether to colour standard output.
     pub color: bool,
-    /// `-q`.
     pub quiet: bool,
-    /// Whether long output may go through a pager.
     pub pager: bool,
-    /// The refs and threads that this run could not read.
+    /// Refs and threads that this run could not read.
     pub(super) notices: Notices,
-    /// Whether this run has written objects.
+    /// Set once this run has written objects.
     pub(super) upkeep: Upkeep,
-    /// What this run has made pending.
+    /// Proposals that this run made pending.
     pub(super) announced: Announced,
     /// Set by [`Context::ends_with`].
     pub(super) status: Option<u8>,
 }
 
 impl Context {
-    /// Reads the process: its directory, clock, environment and terminal.
     pub fn from_process(global: &Global) -> Self {
-        // Entered, as git does: what the environment and git itself name is relative to it. Where
-        // that fails, whoever looks for the repository says so.
+        // Enter the directory, as git does: paths in the environment are relative to it. On
+        // failure, discovering the repository reports the error.
         let entered = |directory: &PathBuf| std::env::set_current_dir(directory).is_err();
         let directory = global.directory.clone().filter(entered).unwrap_or_else(|| ".".into());
         let format = match (global.json, global.yaml) {
@@ -73,40 +66,36 @@ impl Context {
         }
     }
 
-    /// The clock as it is now, for commands that take their time.
+    /// The present time, for commands that run long.
     pub fn clock(&self) -> DateTime<Utc> {
         clock()
     }
 
-    /// An environment variable, if set and not empty.
+    /// An environment variable; an empty one counts as unset.
     pub fn var(&self, name: &str) -> Option<OsString> {
         std::env::var_os(name).filter(|value| !value.is_empty())
     }
 
-    /// The first file called `program` in a directory of PATH.
     pub fn on_path(&self, program: &str) -> Option<PathBuf> {
         let path = self.var("PATH").unwrap_or_default();
         let files = std::env::split_paths(&path).map(|directory| directory.join(program));
         files.into_iter().find(|file| file.is_file())
     }
 
-    /// The format in force where the command's own default is `default`.
     pub fn format_or(&self, default: Format) -> Format {
         self.format.unwrap_or(default)
     }
 
-    /// True when a person can be asked: standard input and output are terminals.
     pub fn interactive(&self) -> bool {
         io::stdin().is_terminal() && io::stdout().is_terminal()
     }
 
-    /// True when a person may be looking on, whatever is piped in or out.
+    /// True if a person may be watching: some standard stream is a terminal.
     pub fn is_attended(&self) -> bool {
         io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal()
     }
 
-    /// Whether the terminal may be told to mark pasted text: it understands escape sequences, and
-    /// nobody asked for none.
+    /// True if bracketed paste may be switched on.
     pub fn marks_pastes(&self) -> bool {
         self.color && self.var("TERM").is_some_and(|term| term != "dumb")
     }
@@ -123,7 +112,7 @@ fn auto_color() -> bool {
     io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// The system's clock. In builds for tests `AYE_NOW`, a time as RFC 3339 has it, stands in for it.
+/// Test builds read `AYE_NOW` (RFC 3339) in place of the system's clock.
 pub fn clock() -> DateTime<Utc> {
     #[cfg(all(feature = "failpoints", debug_assertions))]
     if let Some(fixed) = std::env::var("AYE_NOW").ok().and_then(|text| text.parse().ok()) {

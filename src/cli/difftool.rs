@@ -8,8 +8,8 @@ use crate::proposal::Proposal;
 use crate::repository::Repository;
 use crate::store::Store;
 
-/// The tool `asked`, or the one that the user's own configuration names where that is empty; `None` where
-/// there is none, or it is not a name.
+/// Returns `asked`, or the tool of the user's own configuration if `asked` is empty. `None` without
+/// one, or for an invalid name.
 pub fn name(repository: &Repository, asked: &str) -> Option<String> {
     let own = |key: &str| repository.trusted_config(key);
     let configured = || own("diff.tool").or_else(|| own("merge.tool"));
@@ -21,20 +21,17 @@ pub fn name(repository: &Repository, asked: &str) -> Option<String> {
     name.filter(is_name)
 }
 
-/// Runs git's difftool on `proposal`: the tool `asked`, or the one that the user's own configuration
-/// names where that is empty. What the repository's own configuration says of a tool does not count.
+/// Runs git's difftool on `proposal`. The repository's own configuration of tools is ignored: an
+/// agent may be able to write it.
 ///
 /// # Errors
-/// `not_pending`; `usage` where no tool is configured; those of git.
+/// `not_pending`; `usage` without a configured tool.
 pub fn run(context: &mut Context, store: &Store, proposal: &Proposal, asked: &str) -> Result<Exit> {
     let status = start(store, proposal, asked, context.now)?;
     Ok(if status == 0 { Exit::Done } else { context.ends_with(status) })
 }
 
 /// As [`run`]; returns the exit status.
-///
-/// # Errors
-/// As there.
 pub fn start(store: &Store, proposal: &Proposal, asked: &str, now: DateTime<Utc>) -> Result<i32> {
     proposal.require_pending(now)?;
     let own = |key: &str| store.repository().trusted_config(key);

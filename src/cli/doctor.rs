@@ -1,4 +1,4 @@
-//! `aye doctor`: is the store sound, and what can be repaired.
+//! `aye doctor`: checks and repairs the store.
 
 mod gc;
 
@@ -41,7 +41,6 @@ pub struct Args {
     /// Rebuild memo, pending refs and projections; set aside refs and journals that cannot be read.
     #[arg(long)]
     pub repair: bool,
-    /// Closing threads.
     #[command(flatten)]
     pub gc: gc::GcArgs,
 }
@@ -59,23 +58,20 @@ pub struct Diagnosis {
     pub threads: usize,
     /// How many of them are `shared`, and how many `private` to this clone.
     pub spaces: BTreeMap<&'static str, usize>,
-    /// What is wrong.
+    /// Problems that were found.
     pub problems: Vec<Problem>,
-    /// What is not damaged, but worth knowing: a shell start-up file that marks everything a person
-    /// types as an agent's; a password in the URL of a remote; a setting that sends or drops refs of
-    /// aye's; refs that were fetched and are not read, and events that decide nothing, each by its
-    /// code; what an earlier repair set aside.
+    /// Findings that are not damage, but worth knowing: a shell start-up file that marks everything
+    /// a person types as an agent's; a password in the URL of a remote. Also: a setting that sends
+    /// or drops refs of aye's; refs that were fetched and are not read, and events that decide
+    /// nothing, each by its code. Also: what an earlier repair set aside.
     pub warnings: Vec<String>,
-    /// Whether the kernel confines what `aye shell` runs: Landlock and seccomp are there.
+    /// True if the kernel confines what `aye shell` runs: Landlock and seccomp are there.
     pub sandbox: bool,
-    /// What was repaired.
+    /// Repairs that were made.
     pub repaired: Vec<String>,
 }
 
-/// Runs the command: exit 1 if something is wrong and was not repaired.
-///
-/// # Errors
-/// Those of the store.
+/// Exits with 1 if a problem was not repaired.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.gc.gc {
         return gc::run(context, &args.gc);
@@ -141,9 +137,9 @@ fn print(context: &mut Context, store: &Store, found: Findings<'_>) -> Result<Ex
     Ok(if diagnosis.sound { Exit::Done } else { Exit::Negative })
 }
 
-/// A warning for each marker of an agent that a shell start-up file in the home directory sets.
+/// Warns of agent markers that shell start-up files in HOME set.
 fn startup_files(context: &Context) -> Vec<String> {
-    /// Larger than any such file written by hand.
+    /// In bytes; larger than files written by hand.
     const MOST: u64 = 1 << 20;
     let Some(home) = context.var("HOME").map(PathBuf::from) else { return Vec::new() };
     let mut warnings = Vec::new();

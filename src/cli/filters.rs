@@ -1,4 +1,4 @@
-//! Filters that narrow a list of proposals, shared by the commands that list.
+//! Filters of the commands that list proposals.
 
 use clap::ValueEnum;
 
@@ -6,7 +6,6 @@ use crate::proposal::Status;
 use crate::proposal::event::Subject;
 use crate::store::Filter;
 
-/// Which statuses are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Which {
     /// Waiting for a decision.
@@ -22,7 +21,6 @@ pub enum Which {
     All,
 }
 
-/// Code or memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SubjectKind {
     /// Files of the repository.
@@ -40,7 +38,6 @@ impl From<SubjectKind> for Subject {
     }
 }
 
-/// Filters on the command line.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Filters")]
 pub struct FilterArgs {
@@ -65,14 +62,12 @@ pub struct FilterArgs {
 }
 
 impl FilterArgs {
-    /// True if they let everything through.
     pub fn is_empty(&self) -> bool {
         let Self { domain, task, by, path, kind, limit } = self;
         let texts = [domain, task, by, path];
         texts.into_iter().all(Option::is_none) && limit.is_none() && kind.is_none()
     }
 
-    /// As a question to the store, for proposals of `status`.
     pub fn filter(self, status: Option<Status>) -> Filter {
         Filter {
             by_contract: false,
@@ -93,7 +88,6 @@ impl FilterArgs {
 }
 
 impl Which {
-    /// The one status; `None` for all.
     pub fn status(self) -> Option<Status> {
         match self {
             Self::Pending => Some(Status::Pending),

@@ -1,4 +1,4 @@
-//! `aye help TOPIC`: the pages of `docs/`, which are part of the program.
+//! `aye help TOPIC`: pages of `docs/`, compiled into the program.
 
 use std::ffi::OsString;
 
@@ -7,13 +7,12 @@ use super::{Context, Global, pager};
 use crate::error::Exit;
 use crate::render::style::{Palette, Role};
 
-/// A page: its name, its text in Markdown.
 struct Page {
     name: &'static str,
     text: &'static str,
 }
 
-/// The formats, field by field, are not among them: who needs those has the sources.
+/// The pages on formats are left to the sources.
 const PAGES: &[Page] = &[
     Page { name: "getting-started", text: include_str!("../../docs/getting-started.md") },
     Page { name: "agents", text: include_str!("../../docs/agents.md") },
@@ -26,15 +25,14 @@ const PAGES: &[Page] = &[
     Page { name: "install", text: include_str!("../../docs/install.md") },
 ];
 
-/// The page that the program makes of its own tables.
+/// Generated from the table of error codes.
 const CODES: &str = "codes";
 
-/// Names of the pages.
 pub fn topics() -> impl Iterator<Item = &'static str> {
     PAGES.iter().map(|page| page.name).chain([CODES])
 }
 
-/// Prints the page that `args`, a whole command line, ask for; `None` where they ask for none.
+/// Prints the page that the command line `args` asks for, if any.
 pub fn answer(args: &[OsString]) -> Option<Exit> {
     let (name, unpaged) = match args {
         [_, help, name] if help == "help" => (name, false),
@@ -62,7 +60,7 @@ pub fn answer(args: &[OsString]) -> Option<Exit> {
     }
 }
 
-/// A page as a terminal shows it: without the marks for the tests, titles as titles.
+/// Drops the tests' marker comments and highlights headings.
 fn printed(text: &str, palette: &Palette) -> String {
     let mut out = String::new();
     let mut is_code = false;

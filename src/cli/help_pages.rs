@@ -1,10 +1,9 @@
-//! The pages of `--help`: of the program, with its commands by what they are for, and of each command.
+//! The pages of `--help`: the program's, with commands in groups, and one of each command.
 
 use std::ffi::OsString;
 
 use clap::{ArgAction, Command, CommandFactory as _};
 
-/// Titles, and the commands below each.
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "Review",
@@ -20,7 +19,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Care", &["init", "doctor", "purge", "demo", "help"]),
 ];
 
-/// The page that `args` ask for, as clap's answer.
+/// Returns the page as clap's `DisplayHelp` error.
 pub fn page(args: &[OsString]) -> Option<clap::Error> {
     let mut found = super::Cli::command();
     found.build();
@@ -36,7 +35,7 @@ pub fn page(args: &[OsString]) -> Option<clap::Error> {
     }
 }
 
-/// The arguments of `command` without those that `aye --help` has for all of them.
+/// Arguments of `command` without the global ones, which `aye --help` lists.
 fn own_args(command: &Command) -> impl Iterator<Item = clap::Arg> {
     let is_common = |arg: &&clap::Arg| {
         let is_answered = matches!(
@@ -48,8 +47,8 @@ fn own_args(command: &Command) -> impl Iterator<Item = clap::Arg> {
     command.get_arguments().filter(move |arg| !is_common(arg)).cloned()
 }
 
-/// A page of `command`, which is built: what it is for, its examples, a line for each flag. What is longer is in its
-/// man page. clap's own page would be twice as long; what is built cannot be changed, so this is another command.
+/// A short page: purpose, examples, one line a flag; the man page has the rest. clap's own page is
+/// twice as long, and a built command cannot be changed: build another one.
 fn of_command(mut command: Command) -> Command {
     let about = command.get_long_about().or(command.get_about()).cloned().unwrap_or_default();
     let usage = command.render_usage();
@@ -66,7 +65,7 @@ fn of_command(mut command: Command) -> Command {
         .max_term_width(100)
         .disable_help_subcommand(true)
         .disable_help_flag(true)
-        // `aye call` has a help of its own, and other arguments need not be there.
+        // `aye call` defines its own help; help must work without required arguments.
         .args(
             own_args(&command).filter(|arg| arg.get_id() != "help").map(|arg| arg.required(false)),
         )
@@ -75,7 +74,7 @@ fn of_command(mut command: Command) -> Command {
         .help_template("{about}{after-help}\n\n{usage}\n\n{all-args}")
 }
 
-/// `command`, which is built, for its man page: without what stands in the page of `aye`.
+/// The command for a man page, without the arguments that the page of `aye` lists.
 pub fn without_common(command: &Command) -> Command {
     let subcommands: Vec<Command> = command.get_subcommands().cloned().collect();
     let mut page = Command::new(command.get_name().to_owned())
@@ -92,7 +91,6 @@ pub fn without_common(command: &Command) -> Command {
     page
 }
 
-/// `command`, the program, with its commands in groups.
 fn grouped(command: Command) -> Command {
     let header = *command.get_styles().get_header();
     let literal = *command.get_styles().get_literal();
@@ -146,7 +144,7 @@ mod tests {
         assert_eq!(set.len() + 1, grouped.len(), "a command stands twice");
     }
 
-    /// Longest page, in lines: one screen.
+    /// Lines of one screen.
     const LONGEST: usize = 60;
 
     #[test]
@@ -163,7 +161,7 @@ mod tests {
         let mut long = String::new();
         for path in paths {
             let words = ["aye".to_owned()].into_iter().chain(path.clone()).chain(["--help".into()]);
-            // It prints its own.
+            // `aye call` prints its own page.
             if path == ["call"] {
                 continue;
             }

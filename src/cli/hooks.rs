@@ -1,4 +1,4 @@
-//! `aye hooks`: install, look at and remove git hooks; and what they run.
+//! `aye hooks`: git hooks, and the checks that they run.
 
 use std::ffi::OsString;
 
@@ -14,10 +14,10 @@ mod trailers;
 
 /// Install, show or remove git hooks.
 ///
-/// The hooks hold everyone to the gate: pre-commit and pre-push run `aye check` on what is being
-/// committed or pushed, commit-msg adds the trailers of the proposals that a commit brings, and
-/// post-commit records the commit on them. A plain hook that is there already stays and runs first.
-/// A hook whose aye is gone lets git go on, with a warning.
+/// The hooks hold everyone to the gate. The hooks pre-commit and pre-push run `aye check` on what
+/// is being committed or pushed. The hook commit-msg adds the trailers of the proposals that a
+/// commit brings, and post-commit records the commit on them. A plain hook that is there already
+/// stays and runs first. A hook whose aye is gone lets git go on, with a warning.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye hooks install
@@ -29,7 +29,6 @@ pub struct Args {
 }
 
 impl Args {
-    /// Whether hooks are installed or removed.
     pub(super) fn writes(&self) -> bool {
         matches!(self.command, Sub::Install { .. } | Sub::Uninstall { .. })
     }
@@ -39,7 +38,7 @@ impl Args {
 enum Sub {
     /// Install hooks (all, or those named).
     ///
-    /// Where a hook manager or core.hooksPath has the hooks, nothing is written; the lines to add
+    /// If a hook manager or core.hooksPath has the hooks, nothing is written; the lines to add
     /// there are printed.
     #[command(after_help = "Examples:\n  aye hooks install\n  aye hooks install pre-push")]
     Install {
@@ -50,29 +49,25 @@ enum Sub {
     /// Show which hooks are installed, and where.
     #[command(after_help = "Examples:\n  aye hooks status")]
     Status,
-    /// Remove our hooks (all, or those named) and put back what was there before. Not for agents.
+    /// Remove our hooks (all, or those named) and restore what was there before. Not for agents.
     #[command(after_help = "Examples:\n  aye hooks uninstall\n  aye hooks uninstall pre-push")]
     Uninstall {
         /// The hooks.
         #[arg(value_enum)]
         hooks: Vec<Hook>,
     },
-    /// What a git hook runs, with what git passes to it. What goes wrong in aye itself lets git go on.
+    /// Run as a git hook, with what git passes to it. An error in aye itself lets git go on.
     #[command(after_help = "Examples:\n  aye hooks run pre-commit \"$@\"")]
     Run {
         /// The hook.
         #[arg(value_enum)]
         hook: Hook,
-        /// What git passes to it.
+        /// The arguments that git passes.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Those of [`crate::hooks`], and of git.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let chosen = |hooks: Vec<Hook>| if hooks.is_empty() { Hook::ALL.to_vec() } else { hooks };
     match args.command {
@@ -96,7 +91,7 @@ fn install(context: &mut Context, hooks: &[Hook]) -> Result<Exit> {
     let found = Store::discover(&context.directory)?;
     let place = Place::find(found.repository())?;
     let program = program()?;
-    // The tree of a session is its agent's, and so are its hooks.
+    // A session's tree and its hooks belong to its agent.
     if context.refuse_session(found.repository()).is_ok() {
         context.refuse_agents_in_session(
             found.repository(),
@@ -116,7 +111,6 @@ fn place(context: &Context) -> Result<Place> {
     Place::find(found.repository())
 }
 
-/// Prints what is in the place of each hook.
 fn show(context: &mut Context, place: &Place) -> Result<Exit> {
     let program = program()?;
     let mut text = format!("{}\n", escape::line(&place.directory.to_string_lossy()));
@@ -136,7 +130,6 @@ fn show(context: &mut Context, place: &Place) -> Result<Exit> {
     context.print(text.as_bytes())
 }
 
-/// The running program, as a hook should call it.
 fn program() -> Result<String> {
     let path = std::env::current_exe().map_err(|e| Error::io("find the path of aye", &e))?;
     let text = path.to_str().ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Who is running the command: a person, an agent or a build machine.
+//! The caller: a person, an agent or a build machine.
 
 use std::path::PathBuf;
 
@@ -10,36 +10,30 @@ use crate::proposal::{Actor, ActorKind, AgentRun, Caller, codes};
 use crate::repository::Repository;
 use crate::store::Store;
 
-/// Set for the commands that `aye try` runs, to the id of the proposal that is tried.
+/// Proposal id, set for the commands that `aye try` runs.
 pub(super) const AYE_TRY: &str = "AYE_TRY";
 
 impl Context {
-    /// The repository the command works in: in the tree of a session, the one that the session is of.
-    ///
-    /// # Errors
-    /// As [`Context::store_here`].
+    /// Opens the command's repository: in a session's tree, the one that the session belongs to.
     pub fn store(&self) -> Result<Store> {
         let found = Store::discover(&self.directory)?;
         let around = self.session_around(found.repository());
         self.prepared(around.map_or(found, |(repository, _)| repository))
     }
 
-    /// The repository around the present directory, for what proposes single edits: in the tree of a
-    /// session the files are the proposal.
+    /// Opens the repository for proposing single edits. Refuses a session's tree, where the files
+    /// are the proposal.
     ///
     /// # Errors
-    /// `in_session`; those of [`Context::store_here`].
+    /// `in_session`.
     pub fn store_to_edit(&self) -> Result<Store> {
         let found = Store::discover(&self.directory)?;
         self.refuse_session(found.repository())?;
         self.prepared(found)
     }
 
-    /// The repository around the present directory, for a patch that is written at once: in the tree of a session
-    /// only the files are.
-    ///
-    /// # Errors
-    /// As [`Context::store_here`].
+    /// Opens the repository for a patch that is written at once. In a session's tree nothing is
+    /// recorded.
     pub fn store_to_patch(&self) -> Result<Store> {
         let mut found = Store::discover(&self.directory)?;
         if self.session_around(found.repository()).is_some() {
@@ -48,19 +42,15 @@ impl Context {
         self.prepared(found)
     }
 
-    /// The repository around the present directory. What an interrupted apply left in it is settled
-    /// first; a failure to do so is said and stops only what writes files.
+    /// Opens the repository around the directory. An interrupted apply is completed or undone
+    /// first; a failure to do so is reported and stops only commands that write files.
     ///
     /// # Errors
-    /// `not_a_repository` and its kin.
+    /// `not_a_repository`.
     pub fn store_here(&self) -> Result<Store> {
         self.prepared(Store::discover(&self.directory)?)
     }
 
-    /// `store`, ready for a command; see [`Context::store_here`].
-    ///
-    /// # Errors
-    /// As [`Context::store_here`].
     pub(super) fn prepared(&self, mut store: Store) -> Result<Store> {
         store.notify(&self.notices);
         store.keep_up(&self.upkeep);
@@ -78,22 +68,19 @@ impl Context {
         Ok(store)
     }
 
-    /// Who is running the command, in `store` at the time of this run.
     pub fn session<'a>(&self, store: &'a Store) -> Session<'a> {
         Session { store, caller: self.caller(store.repository()), now: self.now }
     }
 
-    /// Who is running the command; see [`Context::caller`].
     pub fn actor(&self, repository: &Repository) -> Actor {
         self.caller(repository).actor
     }
 
-    /// Who is running the command, and the environment variable that marks an agent. Never an
-    /// error.
+    /// Identifies the caller and the environment variable that marks an agent. Never an error.
     ///
-    /// An agent's name is `AYE_AGENT`, or else that of the agent whose variable is set. People and
-    /// CI go by git's *committer* identity: git sets `GIT_AUTHOR_*` for the hooks of `git commit
-    /// --author=…`, and the author of a commit is not who decides.
+    /// An agent's name is `AYE_AGENT`, or else that of its marker. People and CI go by git's
+    /// *committer* identity: git sets `GIT_AUTHOR_*` for the hooks of `git commit --author=…`, and
+    /// an author does not decide.
     pub fn caller(&self, repository: &Repository) -> Caller {
         let text = |name: &str| self.var(name).map(|value| value.to_string_lossy().into_owned());
         let config = |key: &str| repository.config(key).filter(|value| !value.is_empty());
@@ -119,22 +106,21 @@ impl Context {
         Caller { actor: Actor { name, email, kind }, marker: None, tool: false }
     }
 
-    /// What the environment says of an agent's run: session and model.
+    /// Session and model from the environment.
     fn agent_run(&self) -> Option<AgentRun> {
         let session = actor::session(|name| self.var(name)).unwrap_or_default();
         self.run_of(&session.to_string_lossy(), None)
     }
 
-    /// The run of the agent in `session`, with the `model` that its harness names, unless `AYE_MODEL` names
-    /// one.
+    /// `AYE_MODEL` wins over the harness's `model`.
     pub(super) fn run_of(&self, session: &str, model: Option<&str>) -> Option<AgentRun> {
         let own = self.var(actor::AYE_MODEL).and_then(|value| value.into_string().ok());
         AgentRun::new(Some(session), own.as_deref().or(model))
     }
 
-    /// The agent that runs the command, if one does: its name, and the variable that shows it.
+    /// The agent's name, and the variable that marks it.
     fn agent(&self) -> Option<(String, &'static str)> {
-        // Set but empty, it names no agent; a variable of the agent's own still counts.
+        // An empty `AYE_AGENT` counts as unset; the agent's own variable still marks it.
         if let Some(name) = self.var(actor::AYE_AGENT) {
             return Some((name.to_string_lossy().into_owned(), actor::AYE_AGENT));
         }
@@ -142,13 +128,13 @@ impl Context {
         Some((marker.agent.to_owned(), marker.variable))
     }
 
-    /// Whether the command is one of a trial, by the environment or by the work tree that it runs in.
+    /// True in a trial, by the environment or by the work tree.
     fn is_in_trial(&self, store: Option<&Store>) -> bool {
         self.var(AYE_TRY).is_some() || store.is_some_and(Store::is_trial)
     }
 
-    /// Refuses a command of a trial, whoever it is by its environment: it may be what the proposal itself has
-    /// brought.
+    /// Refuses commands of a trial, for every kind of caller: the proposal's own code may have
+    /// started them.
     ///
     /// # Errors
     /// `in_trial`.
@@ -157,8 +143,8 @@ impl Context {
         if self.is_in_trial(found.as_ref()) { Err(Store::refused_in_trial()) } else { Ok(()) }
     }
 
-    /// Refuses an agent what a person alone does to this clone and to what holds agents to the gate: to
-    /// `what`, as in "close threads". `command` is what a person types.
+    /// Refuses agents an action on the clone or the gate; `what` names it, as in "close threads".
+    /// `command` is the hint for a person.
     ///
     /// # Errors
     /// `human_approval_required`.
@@ -173,8 +159,8 @@ impl Context {
         .hint(format!("ask your user to run: {command}")))
     }
 
-    /// The directory that paths on the command line are relative to. Git starts aliases and hooks
-    /// at the top of the work tree and says in `GIT_PREFIX` where it was called.
+    /// The base of paths on the command line. Git starts aliases and hooks at the top of the work
+    /// tree, with the caller's directory in `GIT_PREFIX`.
     pub fn path_base(&self, repository: &Repository) -> PathBuf {
         let Some(prefix) = self.var("GIT_PREFIX") else { return self.directory.clone() };
         let top = repository.work_dir().and_then(|top| std::fs::canonicalize(top).ok());

@@ -1,4 +1,4 @@
-//! What commands that hooks and scripts run all day ask first: is there anything to look at?
+//! The stamp that lets hooks and scripts skip the repository while nothing is pending.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -12,23 +12,22 @@ use crate::repository::policy;
 use crate::session::{home, tree};
 use crate::store::{Store, View, idle};
 
-/// How far a clock may be set back without a proposal that has run out being overlooked by who
-/// knows no clock.
+/// Clock setback up to which a lasting stamp overlooks no expired proposal.
 const MARGIN: Duration = Duration::days(1);
 
 /// True if the stamp says that nothing is pending or contested; opens no repository.
 pub(super) fn is_idle(context: &Context) -> bool {
     let dir = idle::common_dir(&context.directory, |name| context.var(name));
-    // In the tree of a session the question is about the repository that the session is of.
+    // In a session's tree the question concerns the session's repository.
     dir.is_some_and(|dir| !home::is_among_trees(&dir) && idle::look(&dir, context.now))
 }
 
-/// True if also the settings of the work tree can be read.
+/// Also true only if the settings of the work tree are valid.
 pub(super) fn is_settled(context: &Context) -> bool {
     is_idle(context) && top(context).is_some_and(|top| has_valid_policy(&top))
 }
 
-/// The top of the work tree, where it is to be found without the repository.
+/// The top of the work tree, if it is found without the repository.
 fn top(context: &Context) -> Option<PathBuf> {
     if ["GIT_DIR", "GIT_WORK_TREE"].iter().any(|name| context.var(name).is_some()) {
         return None;
@@ -38,9 +37,8 @@ fn top(context: &Context) -> Option<PathBuf> {
     top.map(Path::to_owned)
 }
 
-/// True if the policy and the memory settings of the work tree at `top` can be read; opens no
-/// repository. HEAD's were looked at when the stamp was made, and whatever moves HEAD on writes the
-/// work tree's.
+/// True if the policy and the memory settings of the work tree are valid; opens no repository. The
+/// stamp covers HEAD's, and commands that move HEAD write the work tree's.
 fn has_valid_policy(top: &Path) -> bool {
     let read = |path: &str| match std::fs::read(top.join(path)) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -58,17 +56,17 @@ fn has_valid_policy(top: &Path) -> bool {
     }
 }
 
-/// Notes that a full look at `view` found nothing pending and nothing contested; unless refs have moved
-/// since. Trouble in threads is to be reported every time, so then there is no stamp.
+/// Records that a full look at `view` found nothing pending or contested, unless refs have moved
+/// since. Trouble in threads prevents the stamp, so that every run reports it.
 pub(super) fn stamp(context: &Context, store: &Store, view: &View) {
     if !view.troubles().is_ok_and(|found| found.is_empty()) {
         return;
     }
-    // The git directory of a session's tree is its agent's.
+    // The git directory of a session's tree belongs to its agent.
     if store.repository().config(tree::SESSION).is_some() {
         return;
     }
-    // Read only where there is a stamp to leave.
+    // Read the tips only if a stamp is due.
     let tips = idle::Tips::read(store.repository().common_dir(), context.now);
     let Some(tips) = tips.filter(|_| view.is_current()) else { return };
     let lasting = view.count_pending(context.now - MARGIN).is_ok_and(|count| count == 0);

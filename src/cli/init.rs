@@ -1,4 +1,4 @@
-//! `aye init`: make a repository ready.
+//! `aye init`: prepares a repository.
 
 mod remove;
 
@@ -24,22 +24,18 @@ use crate::worktree::Flush;
   aye init --git-log       # and keeps aye's refs out of `git log`
   aye init --remove        # the opposite: what aye keeps here goes, after a question")]
 pub struct Args {
-    /// What the memory scaffold takes.
     #[command(flatten)]
     memory: MemoryArgs,
     /// Keep `git log --all` readable here: leave aye's refs out of decorations, and set the alias
     /// `git la`, which shows all other refs. Both are in this clone's configuration.
     #[arg(long)]
     git_log: bool,
-    /// Removing.
     #[command(flatten)]
     pub(super) remove: remove::RemoveArgs,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `in_session` and `human_approval_required` for an agent; those of the work tree.
+/// `in_session` and `human_approval_required` for an agent.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.remove.remove {
         return remove::run(context, &args.remove);
@@ -53,7 +49,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.git_log {
         configuration.extend(configuration::set(repository, &configuration::LOG)?);
     }
-    // What is not tracked is in no work tree of a session either.
+    // Sessions' work trees lack untracked files.
     let commit =
         format!("commit {} so that the team and agents' sessions have it", files.to_commit());
     let next = [
@@ -78,8 +74,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     context.print(out.as_bytes())
 }
 
-/// Writes the policy where there is none. One that is there stays; if it does not name the
-/// repository, the answer is the line to add.
+/// Writes a missing policy. If an existing one does not name the repository, returns the line to
+/// add.
 fn policy_file(repository: &Repository, files: &mut Initialized) -> Result<Option<String>> {
     let id = format!("{:016x}{:016x}", crate::beneath::random(), crate::beneath::random());
     let (tree, path) = (repository.worktree()?, RepoPath::new(policy::PATH)?);

@@ -1,4 +1,4 @@
-//! What earlier processes have left in `.git/aye`, looked at before every command.
+//! Recovery before each command from what earlier processes left in `.git/aye`.
 
 use super::Context;
 use crate::error::Error;
@@ -8,15 +8,15 @@ use crate::text::escape;
 use crate::worktree::journal;
 
 impl Context {
-    /// Settles what processes that are gone have left half done, and warns of what is not aye's own
-    /// work. A failure is reported and stops only what writes files.
+    /// Recovers what crashed processes left half done, and warns of unsafe files. A failure is
+    /// reported and stops only commands that write files.
     pub(super) fn settle(&self, store: &Store) {
         let private = match store.repository().private() {
             Ok(None) => return,
             Ok(Some(private)) => private,
             Err(error) => return self.warn_of(&[error]),
         };
-        // One look at the names spares one for each of them.
+        // One listing replaces a look at each name.
         let (mut sound, mut unsafe_) = (Vec::new(), Vec::new());
         for (name, usable) in private.contents() {
             match usable {
@@ -44,13 +44,12 @@ impl Context {
                 }
                 self.warn_of(&settled.refused);
             }
-            // Reported above, with its neighbours.
             Err(error) if error.is(&crate::private::codes::PRIVATE_DIR_UNSAFE) => {}
             Err(error) => self.note(&format!("warning: {}", escape::line(error.message()))),
         }
     }
 
-    /// Prints one line for all of `errors`: the first of them, and how many there are besides.
+    /// Prints the first of `errors` and the number of the others.
     fn warn_of(&self, errors: &[Error]) {
         let Some(first) = errors.first() else { return };
         let more = match errors.len() {

@@ -12,8 +12,8 @@ use crate::text::escape;
 
 /// List proposals: the pending ones, in the order of review, unless asked for others.
 ///
-/// The order is that of `aye review`: what stands on other proposals right behind them, then by risk, then the
-/// oldest first. What is decided comes newest first.
+/// The order is that of `aye review`: a proposal comes right behind the ones that it depends on,
+/// then by risk, then the oldest first. Decided proposals come newest first.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye list
@@ -29,29 +29,24 @@ the same lines as that one, ✓ or ✗1 it was tried, [to apply] and the like wh
 review and have not written, and the status where it is not the one that was
 asked for.")]
 pub struct Args {
-    /// Which proposals.
+    /// Proposals of this status.
     #[arg(long, value_enum, default_value = "pending", value_name = "STATUS")]
     pub status: Which,
-    /// Print how many are pending, of these in conflict or expiring within a day, how many were sent back to
+    /// Print how many are pending (in conflict, expiring within a day), how many were sent back to
     /// their agents, and how many were decided differently in two clones.
     #[arg(long, conflicts_with_all = LISTED)]
     pub count: bool,
-    /// For the prompt of a shell: `aye 3` where 3 wait for a person, and nothing otherwise, nor where anything
-    /// goes wrong.
+    /// For the prompt of a shell: `aye 3` where 3 wait for a person, and nothing otherwise, also
+    /// where anything goes wrong.
     #[arg(long, conflicts_with_all = LISTED)]
     pub prompt: bool,
-    /// Filters.
     #[command(flatten)]
     pub filters: FilterArgs,
 }
 
-/// Arguments that say what is listed; what is counted is all that is pending.
+/// Filters, which the counts do not take.
 const LISTED: &[&str] = &["domain", "task", "by", "path", "kind", "limit"];
 
-/// Runs the command.
-///
-/// # Errors
-/// Those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.count {
         return overview::count(context);
@@ -59,7 +54,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.prompt {
         return overview::prompt(context);
     }
-    // What hooks and prompts ask all day; the usual answer needs no look at the repository.
+    // Hooks and prompts ask this all day: avoid opening the repository.
     let usual = args.status == Which::Pending && args.filters.is_empty();
     if usual && idle::is_idle(context) {
         return print(context, None, &Found::default());
@@ -69,7 +64,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let is_all = args.status == Which::All && args.filters.is_empty();
     let limit = args.filters.limit;
     let mut filter = args.filters.filter(args.status.status());
-    // The first of the order of review, which is not that of the store.
+    // The limit applies to the review order, not to the store's.
     let is_pending = args.status == Which::Pending;
     if is_pending {
         filter.limit = None;
@@ -88,18 +83,15 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     print(context, Some(&store), &Found { status: args.status, summaries, marks, purged })
 }
 
-/// What is listed.
 #[derive(Default)]
 struct Found {
-    /// The status that was asked for.
     status: Which,
     summaries: Vec<Summary>,
-    /// What they have to do with each other.
     marks: Marks,
     purged: Vec<PurgeRecord>,
 }
 
-/// Prints what was found in `store`; `None` where nothing was looked for in it.
+/// `store` is `None` if the stamp answered.
 fn print(context: &mut Context, store: Option<&Store>, found: &Found) -> Result<Exit> {
     if context.format_or(Format::Text) != Format::Text {
         let proposals = items(&found.summaries, &found.marks);

@@ -37,10 +37,8 @@ pub struct Args {
     pub limit: Option<usize>,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `proposal_not_found` and its kin; `path_invalid`; those of the store.
+/// `proposal_not_found`, `path_invalid`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.view()?;
@@ -51,10 +49,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         .map(|path| paths::typed(context, store.repository(), path))
         .transpose()?;
     let concern = path.map(|path| Concern::of(&view, path, context.now)).transpose()?;
-    // Of a file, what is left out does not count.
+    // For a file, the limit counts only matching events.
     let limit = args.limit.filter(|_| concern.is_none());
     let left = args.limit.unwrap_or(usize::MAX);
-    // Of what was purged here that alone is on record.
+    // A purged proposal has no record but its purge.
     let record = id.as_ref().map(|id| view.purge_of(id)).transpose()?.flatten();
     let purge = record.map(|record| LogEntry { id: record.id, stamped: record.stamped });
     let pages = || {
@@ -88,7 +86,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     table.bound("WHO", 60);
     table.bound("WHAT", 60);
     table.drops(&["KIND", "TEXT", "WHEN"]);
-    // Twice over the history: what is as long as it likes is not kept for the widths of columns.
+    // Two passes over the history: column widths need all rows, which are too many to keep.
     let mut count = 0;
     for page in pages() {
         for entry in page? {
@@ -121,7 +119,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 
 const SCHEMA: &str = "aye/log@1";
 
-/// The row that people see.
 fn cells(entry: &LogEntry, now: DateTime<Utc>) -> [Cell; 6] {
     let item = LogItem::from(entry);
     let first = item.text.as_deref().unwrap_or("").lines().next().unwrap_or("").to_owned();
@@ -146,7 +143,7 @@ fn page_of_items(page: Result<Vec<LogEntry>>) -> Result<Vec<LogItem>> {
     Ok(page?.iter().map(LogItem::from).collect())
 }
 
-/// The document [`Log`] in pieces: what `serde_json` would print of the whole.
+/// Streams the document [`Log`], byte for byte as `serde_json` prints the whole.
 fn json(
     pages: impl Iterator<Item = Result<Vec<LogEntry>>>,
 ) -> impl Iterator<Item = Result<String>> {

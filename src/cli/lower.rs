@@ -1,4 +1,4 @@
-//! What a proposal stands on, when it is to be applied.
+//! Applying a proposal that depends on pending ones: `--with-lower` and `--alone`.
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,23 @@ use crate::proposal::relations::{Lower, stack_below};
 use crate::proposal::{Proposal, ProposalId, codes};
 use crate::store::{Store, View};
 
-/// What becomes of the pending proposals that the named ones stand on.
 #[derive(Debug, Default, clap::Args)]
 pub struct LowerArgs {
-    /// Also apply the pending proposals that these stand on, before them.
+    /// Also apply the pending proposals that these depend on, before them.
     #[arg(long, conflicts_with = "alone")]
     pub with_lower: bool,
-    /// Apply these without what they stand on: their own changes only, merged into the files.
+    /// Apply these without the proposals that they depend on: their own changes only, merged into
+    /// the files.
     #[arg(long)]
     pub alone: bool,
 }
 
 impl LowerArgs {
-    /// `proposals` in an order in which each comes after those of them that it stands on; with
-    /// `--with-lower` together with those that were not named. Where others are left out, that is said to
-    /// a person who is asked (`asks`), and an error otherwise, unless `--alone` was given.
+    /// Orders `proposals` so that each follows the ones it depends on; `--with-lower` adds unnamed
+    /// ones. Without `--alone`, a missing one is a note if a person is asked (`asks`), or an error.
     ///
     /// # Errors
-    /// `stands_on`; those of the store.
+    /// `stands_on`.
     pub fn settle(
         &self,
         context: &Context,

@@ -1,4 +1,4 @@
-//! What lists and overviews mark proposals with.
+//! Marks of proposals in lists and overviews.
 
 use std::collections::BTreeMap;
 
@@ -15,31 +15,30 @@ use crate::review::model::Intent;
 use crate::store::{Space, Summary};
 use crate::text::escape;
 
-/// What runs out within this time is marked, and counted as expiring.
+/// Proposals that expire within this time are marked and counted.
 pub const SOON: Duration = Duration::days(1);
 
-/// Columns of an overview that is not on a terminal.
+/// Columns of an overview without a terminal.
 pub const PRINTED: usize = 100;
 
-/// Fewest characters of an id that name a proposal.
+/// Fewest characters of a short id.
 const FEWEST: usize = 4;
 
-/// The beginning of an id, behind `prop_`, that is enough to name it.
+/// The shortest unique beginning of an id, without `prop_`.
 pub fn short(id: &ProposalId, prefix: usize) -> String {
     id.as_str()["prop_".len()..].chars().take(prefix.max(FEWEST)).collect()
 }
 
-/// The lines of `marks`, safe for a terminal.
+/// Escaped for a terminal.
 pub fn lines(marks: &[Mark]) -> impl Iterator<Item = String> {
     marks.iter().map(|mark| format!("! {}", escape::line(&mark.text())))
 }
 
-/// The same as notes beside what is printed.
 pub fn notice(context: &Context, marks: &[Mark]) {
     lines(marks).for_each(|line| context.note(&line));
 }
 
-/// The marks of `summary`, safe for a terminal. A status that is not the `ordinary` one is the first.
+/// Escaped for a terminal. The first mark is a status other than `ordinary`.
 pub fn of(
     summary: &Summary,
     marks: &Marks,
@@ -107,11 +106,11 @@ pub fn of(
     found
 }
 
-/// The proposer, and who recorded it or wrote the current revision where that is somebody else.
+/// The proposer, and the recorder or the author of the current revision if they differ.
 pub fn by(summary: &Summary) -> String {
     let mut names = vec![summary.proposed_by.as_str()];
     for name in [summary.recorded_by.as_str(), summary.author.as_str()] {
-        // A caller of a tool without a name of its own proposes as `agent`.
+        // A tool's caller without a name proposes as `agent`.
         if !names.contains(&name) {
             names.push(name);
         }
@@ -119,8 +118,8 @@ pub fn by(summary: &Summary) -> String {
     names.join(" / ")
 }
 
-/// `summaries`, in the order of review, by agent and task; those that were sent back come last, in a group
-/// of their own. `number` tells the place of one in the review.
+/// Groups `summaries`, in review order, by agent and task; those sent back form the last group.
+/// `number` is the position in the review.
 pub fn grouped(
     summaries: &[Summary],
     marks: &Marks,

@@ -1,4 +1,4 @@
-//! `aye mcp`: the tools for a coding agent, over the Model Context Protocol.
+//! `aye mcp`: the tool server for coding agents.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
@@ -39,13 +39,12 @@ pub struct Args {
     pub answer_one: bool,
 }
 
-/// The tools, each call in a process of its own: a call stands for a command of its own, and one that
-/// panics, which ends its process, is an answer like any other.
+/// Runs each call in a process of its own, so that a panic becomes an ordinary error answer.
 struct Tools {
     directory: PathBuf,
 }
 
-/// A call, as that process reads it from its standard input.
+/// A call, as the child process reads it.
 #[derive(Serialize, Deserialize)]
 struct Call {
     name: String,
@@ -63,7 +62,7 @@ impl Host for Tools {
         cancel: &Cancel,
     ) -> Called {
         let (name, client) = (name.to_owned(), client.map(str::to_owned));
-        // What writes is not stopped half-way.
+        // Tools that write are not stopped half-way.
         let cancel = tool.reads_only.then_some(cancel);
         let called = self.call_apart(&Call { name, arguments, client }, cancel);
         called.unwrap_or_else(|error| Called::new(tool, Err(error)))
@@ -82,11 +81,12 @@ impl Tools {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(failed)?;
-        // It reads all of that before it writes anything. What it does not read, it does not answer.
+        // The child reads all input before it writes: no deadlock. Unread input shows as a missing
+        // answer.
         if let Some(mut input) = child.stdin.take() {
             let _ = input.write_all(&request);
         }
-        // A line: what it starts in the background may keep its output open.
+        // Read one line: the tool's background processes may keep the pipe open.
         let (mut answer, output) = (Vec::new(), child.stdout.take());
         let child = match cancel {
             Some(cancel) => {
@@ -106,13 +106,13 @@ impl Tools {
     }
 }
 
-/// This very program, also where another version has been installed in its place.
+/// The running program, even if another version has replaced its file.
 fn own_program() -> std::io::Result<PathBuf> {
     let own = PathBuf::from("/proc/self/exe");
     if cfg!(target_os = "linux") && own.exists() { Ok(own) } else { std::env::current_exe() }
 }
 
-/// Calls the tool that standard input names, and prints what came of it as a line.
+/// Runs in the child: reads a `Call` and prints its result as a line.
 fn answer_one(context: &mut Context) -> Result<Exit> {
     // Nobody reads the answer once the server is gone.
     #[cfg(target_os = "linux")]
@@ -131,7 +131,7 @@ fn answer_one(context: &mut Context) -> Result<Exit> {
 /// Serves until the client is gone.
 ///
 /// # Errors
-/// `invalid_argument` for a directory that is none, `io_error`.
+/// `invalid_argument` for a directory that cannot be entered.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.answer_one {
         return answer_one(context);

@@ -1,7 +1,5 @@
-//! The command line: clap definitions and one file per command. Parse, call the domain, render.
-//!
-//! The only room that reads the clock, the environment and the terminal. Each command is one
-//! file with `Args` (its doc comments are its help) and `run(&mut Context, Args) -> Result<Exit>`.
+//! The command line: clap definitions, one file per command, with `Args` (its doc comments are its
+//! help) and `run`. The only room that reads the clock, the environment and the terminal.
 
 pub mod agents;
 pub mod apply;
@@ -84,15 +82,12 @@ use crate::store::Store;
 #[derive(Debug, Parser)]
 #[command(name = "aye", version, propagate_version = true, max_term_width = 100)]
 pub struct Cli {
-    /// Flags that every command takes.
     #[command(flatten)]
     pub global: Global,
-    /// What to do; without it, what waits is shown.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// Flags that every command takes.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
@@ -119,9 +114,7 @@ pub struct Global {
     pub no_pager: bool,
 }
 
-/// Runs the program on `args` (the first is the program's name) and returns its exit status.
-///
-/// Prints the error, if there is one, in the chosen format.
+/// The first of `args` is the program's name. Errors are printed in the chosen format.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     if args.len() == 1 && Store::discover(std::path::Path::new(".")).is_err() {
@@ -171,7 +164,6 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(exit)
 }
 
-/// `args` as clap reads them.
 fn parsed(args: &[OsString]) -> std::result::Result<Cli, clap::Error> {
     if let Some(version) = version(args) {
         return Err(version);
@@ -179,7 +171,7 @@ fn parsed(args: &[OsString]) -> std::result::Result<Cli, clap::Error> {
     named(args).map_or_else(|| Cli::try_parse_from(args), Ok)
 }
 
-/// clap's answer to a question for the version alone, which no command has to be known for.
+/// Answers a bare `--version` without building the commands.
 fn version(args: &[OsString]) -> Option<clap::Error> {
     if args.len() != 2 || args[1] != "--version" && args[1] != "-V" {
         return None;
@@ -188,11 +180,10 @@ fn version(args: &[OsString]) -> Option<clap::Error> {
     alone.disable_help_flag(true).try_get_matches_from(args).err()
 }
 
-/// `args` as those of the command that is their first word. `None` where that is another word, or
-/// where they are not valid: then all commands have to be known.
+/// Parses `args` with only the command that is their first word. `None` for other words and invalid
+/// arguments: they need all commands.
 ///
-/// clap copies the flags that every command takes to each of them, which for thirty commands is a
-/// fifth of what `aye list` does.
+/// clap copies the global flags to each of thirty commands, a fifth of the work of `aye list`.
 fn named(args: &[OsString]) -> Option<Cli> {
     use clap::{Args as _, FromArgMatches as _, Subcommand as _};
     let name = args.get(1)?.to_str()?;

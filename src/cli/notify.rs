@@ -1,4 +1,4 @@
-//! The user's own command that is run when something new waits for a decision.
+//! `aye.notifyCommand`: the user's command for new pending proposals.
 
 use std::process::Stdio;
 
@@ -7,16 +7,16 @@ use crate::repository::Repository;
 use crate::store::{News, Store};
 use crate::text;
 
-/// The setting: a command line for the shell. Of the user's own configuration alone; the repository's
-/// counts for nothing, since whoever proposes may be able to write it.
+/// A command line for the shell, from the user's own configuration only: a proposer may be able to
+/// write the repository's.
 const SETTING: &str = "aye.notifyCommand";
 
-/// Set for the command, so that what it starts does not start it again.
+/// Set for the command: processes below it must not start it again.
 const NOTIFYING: &str = "AYE_NOTIFYING";
 
 impl Context {
-    /// Starts that command once for each proposal that this run has made pending. It goes on beside us: nobody
-    /// waits for it, and nothing that it prints is shown.
+    /// Starts the command for each proposal that this run made pending, without waiting and without
+    /// output.
     pub fn notify(&self) {
         let news = self.announced.take();
         if news.is_empty() || self.var(NOTIFYING).is_some() {
@@ -48,7 +48,7 @@ fn start(repository: &Repository, line: &str, news: &News) {
     }
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     if let Ok(mut child) = command.spawn() {
-        // A server that lives on would keep what has ended.
+        // Reap the child: a long-lived server would keep zombies.
         let _ = std::thread::Builder::new().spawn(move || child.wait());
     }
 }

@@ -1,4 +1,4 @@
-//! The output formats, and errors in each of them.
+//! Output formats of results and errors.
 
 use serde::Serialize;
 
@@ -7,7 +7,6 @@ use crate::render::width;
 use crate::report::ReportFormat;
 use crate::text::{escape, yaml};
 
-/// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
     /// For people; may change.
@@ -25,12 +24,10 @@ pub enum Format {
 }
 
 impl Format {
-    /// True for the forms that every command has.
     pub fn is_common(self) -> bool {
         matches!(self, Self::Text | Self::Json | Self::Yaml)
     }
 
-    /// The same form as the report writer names it.
     pub fn for_report(self) -> ReportFormat {
         match self {
             Self::Text => ReportFormat::Text,
@@ -41,7 +38,6 @@ impl Format {
     }
 }
 
-/// What is said when a command is asked for a form that only others have.
 pub fn unsupported(format: Format) -> Error {
     let name = format!("{format:?}").to_lowercase();
     let hint = match format {
@@ -51,10 +47,7 @@ pub fn unsupported(format: Format) -> Error {
     Error::new(&codes::USAGE, format!("'{name}' is not a format of this command")).hint(hint)
 }
 
-/// `value` as one document of `format`, with a final newline.
-///
-/// # Errors
-/// `internal_error` if the value cannot be serialised.
+/// Ends with a newline.
 pub fn structured<T: Serialize>(format: Format, value: &T) -> Result<String> {
     let text = match format {
         Format::Yaml => yaml::document(value)?,
@@ -67,8 +60,7 @@ pub fn structured<T: Serialize>(format: Format, value: &T) -> Result<String> {
     Ok(text)
 }
 
-/// What came of writing to standard output. A reader that has gone away is no error: it has seen
-/// what it wanted.
+/// Accepts a closed pipe: the reader has seen what it wanted.
 ///
 /// # Errors
 /// `disk_full`, `io_error`.
@@ -81,8 +73,7 @@ pub fn printed(written: std::io::Result<()>) -> Result<()> {
     }
 }
 
-/// `error[code]: message` and `hint: …` lines, safe for a terminal; broken between words where that has so
-/// many `columns`.
+/// Lines `error[code]: message` and `hint: …`, escaped, and wrapped to `columns`.
 pub fn failure_text(error: &Error, columns: Option<usize>) -> String {
     let message = format!("error[{}]: {}", error.code().id, escape::line(error.message()));
     let mut text = wrapped(&message, columns) + "\n";
@@ -94,7 +85,7 @@ pub fn failure_text(error: &Error, columns: Option<usize>) -> String {
     text
 }
 
-/// A line for people with its further rows indented, where it is longer than the `columns` of a terminal.
+/// Indents further rows.
 pub fn wrapped(line: &str, columns: Option<usize>) -> String {
     match columns {
         Some(columns) if width::of(line) > columns => {
@@ -105,5 +96,4 @@ pub fn wrapped(line: &str, columns: Option<usize>) -> String {
     }
 }
 
-/// What the further rows of a line begin with.
 const INDENT: &str = "  ";

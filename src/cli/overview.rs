@@ -1,4 +1,4 @@
-//! `aye` alone and `aye list --count`: what waits.
+//! `aye` alone, `aye list --count` and `--prompt`: the pending proposals at a glance.
 
 use std::collections::HashMap;
 
@@ -18,9 +18,9 @@ use crate::store::{Filter, Store, Summary, View};
 struct Counts {
     /// Waiting for a person.
     pending: usize,
-    /// Of these: not fitting the files as they are.
+    /// Pending, but not fitting the files as they are.
     conflicts: usize,
-    /// Of these: running out within a day.
+    /// Pending, and running out within a day.
     expiring: usize,
     /// Waiting for their agent.
     sent_back: usize,
@@ -28,20 +28,13 @@ struct Counts {
     contested: usize,
 }
 
-/// Prints how many proposals there are, in a line.
-///
-/// # Errors
-/// Those of the store.
 pub fn count(context: &mut Context) -> Result<Exit> {
     let found = Pending::look(context, false)?;
     context.emit(Format::Text, &found.counts, || line(&found.counts) + "\n")
 }
 
-/// Prints `aye 3` where 3 wait for a person, and nothing otherwise, nor where anything goes wrong: for the prompt of a
-/// shell. No file is compared.
-///
-/// # Errors
-/// If it cannot be printed.
+/// Prints `aye 3` for a shell prompt if 3 wait for a person; nothing otherwise, nor after an error.
+/// Compares no files.
 pub fn prompt(context: &mut Context) -> Result<Exit> {
     if let Some(count) = waiting(context).filter(|count| *count > 0) {
         context.print(format!("aye {count}\n").as_bytes())?;
@@ -49,11 +42,7 @@ pub fn prompt(context: &mut Context) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Prints how many proposals there are and which they are, by agent and task, on one screen at a terminal: what `aye`
-/// alone prints.
-///
-/// # Errors
-/// Those of the store.
+/// `aye` alone: prints the counts, and the proposals by agent and task, on one screen.
 pub fn run(context: &mut Context) -> Result<Exit> {
     let found = Pending::look(context, true)?;
     let table = match &found.store {
@@ -74,18 +63,16 @@ pub fn run(context: &mut Context) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What is pending.
 #[derive(Default)]
 struct Pending {
     counts: Counts,
-    /// None where it was known without it that nothing is.
+    /// `None` if the stamp answered.
     store: Option<Store>,
     summaries: Vec<Summary>,
     marks: Marks,
 }
 
 impl Pending {
-    /// Looks; for a list, what each of them touches too.
     fn look(context: &mut Context, is_listed: bool) -> Result<Self> {
         if idle::is_idle(context) {
             return Ok(Self::default());
@@ -93,7 +80,7 @@ impl Pending {
         let store = context.store()?;
         let view = store.view()?;
         let mut summaries = pending(&view, context)?;
-        // Without a list of them nobody sees what each of them touches.
+        // Only a list shows what each proposal touches.
         let mut marks = if is_listed {
             Marks::of(&store, &view, context.now, &summaries)?
         } else {
@@ -140,7 +127,7 @@ fn table(context: &Context, repository: &Repository, found: &Pending) -> String 
     overview::overview(&groups, &palette, columns, lines)
 }
 
-/// How many wait for a person; `None` where that cannot be found out.
+/// `None` after an error.
 fn waiting(context: &Context) -> Option<usize> {
     if idle::is_idle(context) {
         return Some(0);
@@ -150,7 +137,6 @@ fn waiting(context: &Context) -> Option<usize> {
     Some(summaries.iter().filter(|summary| !summary.changes_requested).count())
 }
 
-/// What is pending, oldest first.
 fn pending(view: &View, context: &Context) -> Result<Vec<Summary>> {
     view.proposals(&Filter::pending(), context.now)
 }

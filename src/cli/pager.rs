@@ -1,4 +1,4 @@
-//! Long text goes through the user's pager, as git's does; and how differences look here.
+//! Paging of long output, as in git, and the look of diffs.
 
 use std::io::IsTerminal as _;
 
@@ -9,11 +9,7 @@ use crate::render::diff::{Layout, Options};
 use crate::render::style::{Depth, Palette};
 use crate::repository::Repository;
 
-/// Prints `text` on standard output, through the pager if that is a terminal and `--no-pager`
-/// was not given.
-///
-/// # Errors
-/// `io_error` when the stream cannot be written.
+/// Uses the pager if standard output is a terminal.
 pub fn page(
     context: &mut Context,
     repository: Option<&Repository>,
@@ -22,11 +18,8 @@ pub fn page(
     page_all(context, repository, || std::iter::once(Ok(text.as_ref())))
 }
 
-/// Prints the pieces of a text that is too long to be in memory at once, as [`page`]. `pieces` is
-/// asked a second time where the pager turns out not to exist.
-///
-/// # Errors
-/// Those of the pieces; `io_error` when the stream cannot be written.
+/// As [`page`], for text that is too long for memory. `pieces` is called again if the pager does
+/// not exist.
 pub fn page_all<Piece: AsRef<[u8]>, Pieces: Iterator<Item = Result<Piece>>>(
     context: &mut Context,
     repository: Option<&Repository>,
@@ -42,7 +35,7 @@ pub fn page_all<Piece: AsRef<[u8]>, Pieces: Iterator<Item = Result<Piece>>>(
     context.print_all(pieces())
 }
 
-/// The colours in force: none unless standard output is coloured, else git's configured ones.
+/// Git's configured colours, or none.
 pub fn palette(context: &Context, repository: &Repository) -> Palette {
     if !context.color {
         return Palette::plain();
@@ -61,7 +54,6 @@ pub fn palette(context: &Context, repository: &Repository) -> Palette {
     Palette::with_depth(configured, depth)
 }
 
-/// How differences look on this standard output.
 pub fn options(context: &Context, repository: &Repository) -> Options {
     let terminal = std::io::stdout().is_terminal();
     let context_lines = repository.repo().config_snapshot().integer("diff.context");
@@ -77,19 +69,19 @@ pub fn options(context: &Context, repository: &Repository) -> Options {
     }
 }
 
-/// The width of the terminal that standard output is; `None` where it is none.
+/// Columns of standard output; `None` off a terminal.
 pub fn columns() -> Option<usize> {
     size().map(|(_, columns)| columns)
 }
 
-/// The width of the terminal that standard error is; `None` where it is none.
+/// Columns of standard error; `None` off a terminal.
 pub fn note_columns() -> Option<usize> {
     let terminal = console::Term::stderr();
     let (_, columns) = terminal.is_term().then(|| terminal.size_checked()).flatten()?;
     (columns > 0).then(|| usize::from(columns))
 }
 
-/// Rows and columns of the terminal that standard output is; `None` where it is none.
+/// Rows and columns of standard output; `None` off a terminal.
 pub fn size() -> Option<(usize, usize)> {
     let terminal = console::Term::stdout();
     if !terminal.is_term() {

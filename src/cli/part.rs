@@ -12,7 +12,6 @@ use crate::proposal::{Proposal, ProposalId};
 use crate::review::model::{Decision, Review, parse_numbers, rest};
 use crate::store::{Store, View};
 
-/// Which part of a proposal is meant.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PartArgs {
     /// Apply only these hunks, as `aye diff ID --hunks` numbers them: 1,3-5.
@@ -23,23 +22,22 @@ pub struct PartArgs {
     pub split_rest: bool,
 }
 
-/// The part that was chosen, and what is left.
 #[derive(Debug, Default)]
 pub struct Chosen {
-    /// What is taken; `None` for all of it.
+    /// `None` for the whole proposal.
     pub part: Option<Part>,
-    /// What is left out, on top of what is taken.
+    /// The remaining changes, based on `part`.
     pub rest: Vec<FileChange>,
-    /// Why `--yes` alone does not say what that is: nobody can have seen it so.
+    /// Why `--yes` is not enough: nobody can have seen this part.
     pub unclear: Option<Error>,
-    /// What a person is told before the question.
+    /// For a person, before the question.
     pub note: Option<String>,
-    /// Of which proposals all is in a commit already.
+    /// Proposals that a commit already holds completely.
     pub made: BTreeMap<ProposalId, Made>,
 }
 
 impl PartArgs {
-    /// What the flags choose of `proposals`: of one that was committed and not recorded, what was committed.
+    /// Selects by the flags; of a proposal that was committed without a record, what was committed.
     ///
     /// # Errors
     /// `usage` with several proposals, `no_such_hunk`, `changed_since_shown`.
@@ -69,7 +67,7 @@ impl PartArgs {
         Ok(all)
     }
 
-    /// What a commit has of `proposal` that no decision records.
+    /// Selects what a commit holds of `proposal` and no decision records.
     fn committed(
         &self,
         store: &Store,
@@ -110,7 +108,7 @@ impl PartArgs {
         Ok(chosen)
     }
 
-    /// The hunks of the list, as `aye diff --hunks` shows them; everything where there is none.
+    /// Selects the hunks that are listed, as `aye diff --hunks` shows them, or everything.
     fn listed(
         &self,
         store: &Store,
@@ -132,14 +130,13 @@ impl PartArgs {
         Ok(chosen)
     }
 
-    /// The flags, for a person to repeat.
     pub fn flags(&self) -> String {
         let hunks = self.hunks.as_ref().map(|list| format!(" --hunks {list}")).unwrap_or_default();
         hunks + if self.split_rest { " --split-rest" } else { "" }
     }
 }
 
-/// What is taken, `None` for everything, and what is left.
+/// Returns `taken`, or `None` for everything, and the rest.
 fn split(review: &mut Review, taken: &BTreeSet<usize>) -> Result<(Option<Part>, Vec<FileChange>)> {
     for unit in 0..review.units().len() {
         let decision = if taken.contains(&unit) { Decision::Take } else { Decision::Leave };
@@ -153,7 +150,7 @@ fn split(review: &mut Review, taken: &BTreeSet<usize>) -> Result<(Option<Part>, 
     Ok((part, rest(review)))
 }
 
-/// As [`decide::changed`], with a hint that goes on with the id.
+/// As [`decide::changed`]; the hint ends with the id.
 fn changed(proposal: &Proposal, what: &str, hint: &str) -> Error {
     decide::changed(proposal, what).hint(format!("{hint} {}", proposal.id))
 }

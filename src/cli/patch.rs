@@ -1,4 +1,4 @@
-//! `aye patch`: apply a patch now, without a proposal.
+//! `aye patch`: applies a patch without a proposal.
 
 use std::ffi::OsString;
 
@@ -12,11 +12,11 @@ use crate::tools::apply_patch::{self, Response};
 
 /// Apply a patch now: a unified diff, or an envelope (*** Begin Patch). All of it or nothing.
 ///
-/// Reads what git diff, git format-patch, git show and diff -u print, and what coding agents
-/// write; names in it start at the repository's top, in a subdirectory too. Answers in YAML unless
-/// asked otherwise. Where `aye.gate` is true in git configuration or `gate` in the repository's
-/// policy, as after `aye init`, and where it touches .agent-memory/, a patch becomes a proposal instead,
-/// but not that of a person at a terminal; so does one of an agent where `aye agents` has hooks. A
+/// Reads what git diff, git format-patch, git show and diff -u print, and what coding agents write;
+/// names in it start at the repository's top, in a subdirectory too. Answers in YAML unless asked
+/// otherwise. A patch becomes a proposal instead if it touches .agent-memory/, or if `aye.gate` is
+/// true in git configuration or `gate` in the repository's policy, as after `aye init`. So does an
+/// agent's patch where `aye agents` has hooks. The patch of a person at a terminal does not. A
 /// command of `aye try` applies none.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -41,12 +41,10 @@ pub struct Args {
     /// Description of the proposal, if it becomes one.
     #[arg(short = 'm', long = "message", value_name = "TEXT")]
     pub message: Option<String>,
-    /// How it is read.
     #[command(flatten)]
     pub read: ReadArgs,
 }
 
-/// How a patch is read.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Patch options")]
 pub struct ReadArgs {
@@ -62,7 +60,6 @@ pub struct ReadArgs {
 }
 
 impl ReadArgs {
-    /// The options of the reader.
     pub fn options(&self) -> Options {
         Options {
             strip: self.strip,
@@ -74,10 +71,10 @@ impl ReadArgs {
     }
 }
 
-/// Runs the command. The answer has the shape of the `apply_patch` tool, also where it fails.
+/// The answer has the shape of the `apply_patch` tool, also on failure.
 ///
 /// # Errors
-/// Those of [`patch::run`], where text was asked for; else they are printed.
+/// Only in text format; otherwise the error is printed.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let asked = context.format;
     let format = context.format_or(Format::Yaml);
@@ -95,7 +92,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
 }
 
-/// The answer, where the patch was carried out, and its own failure.
+/// The inner error is that of rendering, after the patch was applied.
 fn attempt(context: &mut Context, args: Args) -> Result<Result<String>> {
     let store = if args.propose { context.store_to_edit()? } else { context.store_to_patch()? };
     let file = args.file.unwrap_or_else(|| "-".into());

@@ -12,11 +12,11 @@ use crate::changeset::size::setting_for;
 use crate::error::{Error, Result, codes};
 use crate::repository::Repository;
 
-/// A path that was typed, relative to the directory it was typed in, as a path of the repository.
-/// An absolute one may lead there too, and the name of a directory may end with `/`.
+/// Converts a typed path, absolute or relative to [`Context::path_base`]. A directory may end with
+/// `/`.
 ///
 /// # Errors
-/// `path_invalid`, also for a directory that is not there; `path_in_git_dir`.
+/// `path_invalid`, also for a missing directory; `path_in_git_dir`.
 pub fn typed(context: &Context, repository: &Repository, path: &OsStr) -> Result<RepoPath> {
     let bytes = <[u8]>::from_os_str(path).ok_or_else(|| {
         Error::new(&codes::INVALID_UTF8, "a path cannot be read as text").hint("rename the file")
@@ -34,7 +34,7 @@ pub fn typed(context: &Context, repository: &Repository, path: &OsStr) -> Result
         let without = rest.trim_end_with(|end| end == '/');
         match base.join(path).is_dir() {
             true => rest = without,
-            // Unless something else is wrong with it.
+            // Another fault of the path comes first.
             false if RepoPath::new(without).is_ok() => return Err(no_directory(path)),
             false => {}
         }
@@ -56,7 +56,7 @@ pub fn typed(context: &Context, repository: &Repository, path: &OsStr) -> Result
     if rest == b"." && !above.is_empty() {
         return RepoPath::new(above);
     }
-    // What is absolute or still leaves is refused in the words that were typed.
+    // Refuse a path outside the repository as it was typed.
     if above.is_empty() || rest.is_empty() || rest[0] == b'/' {
         return RepoPath::new(rest).map_err(|error| {
             if rest == bytes { error } else { RepoPath::new(bytes).err().unwrap_or(error) }
@@ -74,10 +74,10 @@ fn no_directory(path: &OsStr) -> Error {
         .hint("paths are relative to the directory you are in (or to -C)")
 }
 
-/// The bytes of the file `path`, or of standard input for `-`; at most `limit`.
+/// Reads a file, or standard input for `-`.
 ///
 /// # Errors
-/// `size_limit_exceeded`, and those of the file system.
+/// `size_limit_exceeded`, `file_not_found`.
 pub fn content(context: &Context, path: &OsStr, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let shown = path.to_string_lossy().into_owned();
@@ -118,13 +118,13 @@ pub fn content(context: &Context, path: &OsStr, limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Largest request, in bytes.
+/// In bytes.
 const MOST_REQUEST: u64 = 64 << 20;
 
-/// The text of an argument; for `-`, and where there is none, standard input.
+/// Reads standard input for `-` and without an argument.
 ///
 /// # Errors
-/// `usage`, with that hint, where nothing is piped in; as [`content`].
+/// `usage` with `hint` if nothing is piped in.
 pub fn text_or_input(context: &Context, text: Option<&str>, hint: &str) -> Result<Vec<u8>> {
     match text {
         Some(text) if text != "-" => Ok(text.as_bytes().to_vec()),
@@ -135,7 +135,6 @@ pub fn text_or_input(context: &Context, text: Option<&str>, hint: &str) -> Resul
     }
 }
 
-/// The bytes of an argument, as they were given.
 pub fn bytes(text: &OsString) -> Vec<u8> {
     <[u8]>::from_os_str(text)
         .map_or_else(|| text.to_string_lossy().into_owned().into(), <[u8]>::to_vec)

@@ -71,13 +71,13 @@ pub struct Document {
 pub struct Line {
     /// Its number, from 1.
     pub number: usize,
-    /// What is to be done.
+    /// The work to be done.
     pub step: String,
     /// How far it is.
     pub status: StepStatus,
-    /// What a proposal's `related_task_id` says to belong to it.
+    /// The `related_task_id` of proposals that belong to this step.
     pub task_id: String,
-    /// Those that do.
+    /// The proposals of this step.
     pub proposals: Vec<Attached>,
 }
 
@@ -94,10 +94,8 @@ pub struct Attached {
     pub description: Option<String>,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `plan_invalid`, `invalid_json`, `missing_parameter`, `invalid_parameter`, those of the store.
+/// `plan_invalid`, `invalid_json`, `missing_parameter`, `invalid_parameter`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let Some(Sub::Update { plan }) = args.command else {
@@ -118,7 +116,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     print(context, &store, updated.plan, updated.explanation, Some(updated.at))
 }
 
-/// The plan as JSON, from the command line or standard input.
+/// Accepts the tool's request or a bare list.
 fn request(context: &Context, given: Option<String>) -> Result<Arguments<Request>> {
     let hint = "give a list of {\"step\": …, \"status\": …}";
     match json::read(&paths::text_or_input(context, given.as_deref(), hint)?, "the plan", hint)? {

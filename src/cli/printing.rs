@@ -1,4 +1,4 @@
-//! What a command prints: its answer, notes and errors.
+//! Printing of answers, notes and errors.
 
 use std::io::{self, Write as _};
 
@@ -10,10 +10,7 @@ use crate::report::{Finding, Level, Report, ReportFormat};
 use crate::text::escape;
 
 impl Context {
-    /// Prints `value` as JSON or YAML, or `text()` as it is, to standard output.
-    ///
-    /// # Errors
-    /// Only if the value cannot be serialised; a closed pipe is not an error.
+    /// Prints `value` as JSON or YAML, or `text()` as it is. A closed pipe is not an error.
     pub fn emit<T: serde::Serialize>(
         &mut self,
         default: Format,
@@ -24,10 +21,6 @@ impl Context {
         self.print(rendered.as_bytes())
     }
 
-    /// What [`Context::emit`] prints.
-    ///
-    /// # Errors
-    /// As there, but for those of writing.
     pub fn rendered<T: serde::Serialize>(
         &self,
         default: Format,
@@ -41,11 +34,7 @@ impl Context {
         }
     }
 
-    /// Prints `report` in the chosen form (text by default) and returns the exit status it asks
-    /// for: done, or a negative answer where it failed.
-    ///
-    /// # Errors
-    /// As [`Context::emit`].
+    /// Prints `report`; a failed one exits with a negative answer.
     pub fn emit_report(&mut self, report: &Report) -> Result<Exit> {
         let format = self.format_or(Format::Text).for_report();
         let text = report.render(format, self.color)?;
@@ -55,11 +44,8 @@ impl Context {
         Ok(if report.failed() { Exit::Negative } else { Exit::Done })
     }
 
-    /// As [`Context::emit_report`]. What went wrong is also in the annotations, `empty` but for that. A code-scanning
-    /// service gets no report: it would mark existing alerts as fixed.
-    ///
-    /// # Errors
-    /// That of `looked`; as [`Context::emit`].
+    /// As [`Context::emit_report`]. Annotations also contain an error, added to `empty`. A
+    /// code-scanning service gets no report: it would mark existing alerts as fixed.
     pub fn emit_looked(&mut self, mut empty: Report, looked: Result<Report>) -> Result<Exit> {
         let error = match looked {
             Ok(report) => return self.emit_report(&report),
@@ -77,21 +63,14 @@ impl Context {
         Err(error)
     }
 
-    /// Writes data to standard output, which most commands end with. A closed pipe ends the process quietly, as git
-    /// does.
-    ///
-    /// # Errors
-    /// `io_error` when the stream cannot be written.
+    /// Writes to standard output; ignores a closed pipe, as git does.
     pub fn print(&mut self, bytes: &[u8]) -> Result<Exit> {
         let mut stdout = io::stdout().lock();
         output::printed(stdout.write_all(bytes).and_then(|()| stdout.flush()))?;
         Ok(Exit::Done)
     }
 
-    /// Writes the pieces of a text as [`Context::print`] does, one after the other.
-    ///
-    /// # Errors
-    /// Those of the pieces; `io_error` when the stream cannot be written.
+    /// Writes piece after piece, until the pipe is closed.
     pub fn print_all<Piece: AsRef<[u8]>>(
         &mut self,
         pieces: impl Iterator<Item = Result<Piece>>,
@@ -108,7 +87,7 @@ impl Context {
         Ok(Exit::Done)
     }
 
-    /// Says something that is not data, on standard error, unless `-q`.
+    /// Prints a message on standard error, unless `-q`.
     pub fn note(&self, line: &str) {
         if self.quiet {
             return;
@@ -118,16 +97,15 @@ impl Context {
         let _ = writeln!(io::stderr(), "{}", output::wrapped(line, columns));
     }
 
-    /// Warns of threads and refs that could not be read as they should be, once for each kind.
+    /// Warns of unreadable threads and refs, once for each kind.
     pub(super) fn warn_of_threads(&self) {
         for line in self.notices.take_lines() {
             self.note(&format!("warning: {}", escape::line(&line)));
         }
     }
 
-    /// Prints `error`: in JSON and YAML to standard output in the contract's shape, else as
-    /// `error:` and `hint:` lines on standard error, which is also where it goes if standard
-    /// output cannot be written.
+    /// Prints JSON and YAML to standard output in the contract's shape. Text, and anything that
+    /// standard output does not take, goes to standard error.
     pub fn report(&mut self, error: &Error) {
         let printed = match self.format {
             Some(format @ (Format::Json | Format::Yaml)) => {
@@ -142,21 +120,20 @@ impl Context {
         }
     }
 
-    /// Prints `error` on standard error in every format: for what went wrong beside an answer,
-    /// which alone belongs on standard output.
+    /// Prints on standard error in every format: standard output is for the answer alone.
     pub fn report_beside(&self, error: &Error) {
         let _ =
             io::stderr().write_all(output::failure_text(error, pager::note_columns()).as_bytes());
     }
 
-    /// Ends the process with the exit status of a program that was run on the caller's behalf
-    /// (or another one outside the documented classes): `return Ok(context.ends_with(code))`.
+    /// Sets an undocumented exit status, such as that of a program run for the caller: `return
+    /// Ok(context.ends_with(code))`.
     pub fn ends_with(&mut self, status: i32) -> Exit {
         self.status = Some(u8::try_from(status).unwrap_or(Exit::Bug as u8));
         Exit::Done
     }
 
-    /// Ends a command that was told not to go on.
+    /// Ends a command that the user declined.
     pub fn declined(&self, line: &str) -> Result<Exit> {
         self.note(line);
         Ok(Exit::Negative)

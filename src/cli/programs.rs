@@ -1,5 +1,5 @@
-//! The user's own programs: pager and editor, chosen as git chooses them, but never named by the
-//! repository's configuration, which an agent may be able to write.
+//! The user's own pager and editor, chosen as in git, but never by the repository's configuration,
+//! which an agent may be able to write.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -9,8 +9,7 @@ use crate::error::{Error, Result};
 use crate::prompt::Hold;
 use crate::repository::Repository;
 
-/// The pager: `GIT_PAGER`, `core.pager`, `PAGER`, `less`. `None` for `cat`, and where a variable
-/// is set to nothing.
+/// The first of `GIT_PAGER`, `core.pager`, `PAGER`, `less`. `None` for `cat` and an empty variable.
 pub fn pager(context: &Context, repository: Option<&Repository>) -> Option<OsString> {
     if std::env::var_os("GIT_PAGER").is_some_and(|value| value.is_empty()) {
         return None;
@@ -27,8 +26,7 @@ pub fn pager(context: &Context, repository: Option<&Repository>) -> Option<OsStr
     (!chosen.is_empty() && chosen != "cat").then_some(chosen)
 }
 
-/// The editor: `GIT_EDITOR`, `core.editor`, `VISUAL` (unless the terminal is dumb), `EDITOR`,
-/// `vi`.
+/// The first of `GIT_EDITOR`, `core.editor`, `VISUAL` (not on a dumb terminal), `EDITOR`, `vi`.
 pub fn editor(context: &Context, repository: &Repository) -> OsString {
     let dumb = context.var("TERM").is_none_or(|term| term == "dumb");
     context
@@ -39,7 +37,7 @@ pub fn editor(context: &Context, repository: &Repository) -> OsString {
         .unwrap_or_else(|| "vi".into())
 }
 
-/// A command line of the user's, run by the shell as git runs it, with `arguments` after it.
+/// Runs the user's command line in a shell, as git does, with `arguments` appended.
 pub fn shell(command_line: &OsString, arguments: &[&std::ffi::OsStr]) -> Command {
     let mut script = command_line.clone();
     if !arguments.is_empty() {
@@ -50,10 +48,10 @@ pub fn shell(command_line: &OsString, arguments: &[&std::ffi::OsStr]) -> Command
     command
 }
 
-/// `text` as `filter` makes it.
+/// Pipes `text` through `filter`.
 ///
 /// # Errors
-/// `io_error` if it cannot be run, ends with a failure, or makes no text.
+/// `io_error` if it cannot be run, fails, or prints invalid UTF-8.
 pub fn run_filter(filter: &OsString, text: &str) -> Result<String> {
     use std::io::Write as _;
     let failed = |error: &std::io::Error| Error::io("run it", error);
@@ -64,7 +62,7 @@ pub fn run_filter(filter: &OsString, text: &str) -> Result<String> {
         .spawn()
         .map_err(|error| failed(&error))?;
     let mut stdin = child.stdin.take();
-    // Beside the reading: it may print before it has read everything.
+    // Write from a thread: the filter may print before it has read everything.
     let output = std::thread::scope(|scope| {
         let feed = move || stdin.as_mut().map(|stdin| stdin.write_all(text.as_bytes()));
         let feeder = std::thread::Builder::new().spawn_scoped(scope, feed);
@@ -78,17 +76,14 @@ pub fn run_filter(filter: &OsString, text: &str) -> Result<String> {
     String::from_utf8(output.stdout).map_err(|error| failed(&std::io::Error::other(error)))
 }
 
-/// Shows `text` in `pager` and waits for it to end. `false` if it could not be started.
-///
-/// # Errors
-/// Those of the pieces.
+/// Waits for `pager` to end; `false` if it could not be started.
 pub fn run_pager<Piece: AsRef<[u8]>>(
     pager: &OsString,
     pieces: impl Iterator<Item = Result<Piece>>,
 ) -> Result<bool> {
     use std::io::Write as _;
     let mut command = shell(pager, &[]);
-    // Git's own defaults: leave if it fits on one screen, pass colour on, keep the screen.
+    // Git's defaults: quit if one screen suffices, pass colour, keep the screen.
     if std::env::var_os("LESS").is_none() {
         command.env("LESS", "FRX");
     }
@@ -101,7 +96,7 @@ pub fn run_pager<Piece: AsRef<[u8]>>(
     if let Some(mut stdin) = child.stdin.take() {
         for piece in pieces {
             match piece {
-                // A pager that is left early closes the pipe; that is its user's good right.
+                // Quitting the pager closes the pipe.
                 Ok(piece) if stdin.write_all(piece.as_ref()).is_err() => break,
                 Ok(_) => {}
                 Err(error) => {
@@ -111,7 +106,7 @@ pub fn run_pager<Piece: AsRef<[u8]>>(
             }
         }
     }
-    // The shell's word for a command that does not exist.
+    // The shell's status for a missing command.
     let shown = child.wait().is_ok_and(|status| status.code() != Some(127));
     given.map(|()| shown)
 }

@@ -1,4 +1,4 @@
-//! `aye purge`: remove a proposal and all that was said of it.
+//! `aye purge`: removes a proposal and everything recorded about it.
 
 mod text;
 
@@ -20,14 +20,15 @@ use crate::{apply, decide};
 
 /// Remove a proposal and everything recorded about it, for good.
 ///
-/// For what should never have been recorded: a key, a password, a customer's data. A tombstone takes the place of the
-/// thread: who purged it, and why. Everything else here that holds it goes: its refs, also those that were fetched;
-/// parts of the ledger; files and refs of a pending proposal, saved reviews, and what a repair set aside. Git drops the
-/// objects with its next prune. Sessions of agents that have it are named: `aye session end NAME --discard` removes them.
+/// For what should never have been recorded: a key, a password, a customer's data. A tombstone
+/// takes the place of the thread: who purged it, and why. Everything else here that holds it goes:
+/// its refs, fetched ones too; parts of the ledger; files and refs of a pending proposal; saved
+/// reviews; what a repair set aside. Git drops the objects with its next prune. Sessions of agents
+/// that have it are named: `aye session end NAME --discard` removes them.
 ///
-/// Other clones keep what they have fetched until the same command is run there; `aye doctor` reports it
-/// (`purged_content`). What was applied and committed is in the project's own history, which aye does not rewrite. A
-/// key that was pushed is known: replace it.
+/// Other clones keep what they have fetched until the same command is run there; `aye doctor`
+/// reports it (`purged_content`). Applied and committed content is in the project's own history,
+/// which aye does not rewrite. A key that was pushed is known: replace it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye purge m4k8 -m 'a key in it' --dry-run
@@ -51,11 +52,9 @@ pub struct Args {
     pub dry_run: bool,
 }
 
-/// Runs the command.
-///
 /// # Errors
 /// `proposal_not_found`, `ambiguous_id`, `invalid_argument`, `revised_meanwhile`,
-/// `changed_since_shown`, the refusals of [`Context::authorise`]; those of the store and the file system.
+/// `changed_since_shown`; the refusals of [`Context::authorise`].
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let reason = args.reason.trim();
     if reason.is_empty() {
@@ -109,7 +108,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         context.note("nothing purged");
         return Ok(Exit::Negative);
     };
-    // All of that may be otherwise since the question was asked.
+    // The state may have changed since the question.
     let view = store.view()?;
     if wish(context, store.repository(), &view, &subjects)? != asking {
         let message = "whether another person has to ask as well is not as it was shown";
@@ -138,7 +137,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What else holds the content.
+/// Other holders of the content.
 struct Around {
     standing: Vec<Standing>,
     sessions: Vec<String>,
@@ -155,8 +154,7 @@ impl Around {
     }
 }
 
-/// Removes what the work trees of this repository show of requests to memory, and what they were searched
-/// by.
+/// Removes staging files and search indexes of memory in all work trees.
 fn forget(store: &Store, subjects: &Subjects) -> Result<()> {
     for top in store.repository().work_trees() {
         let there = store.at(&top)?;
@@ -168,8 +166,8 @@ fn forget(store: &Store, subjects: &Subjects) -> Result<()> {
     Ok(())
 }
 
-/// The proposals that the caller can only ask for, if there are any: the policy wants two persons, and
-/// nobody else has asked. Those that the caller has asked for before are not asked for again.
+/// Proposals whose purge the caller can only ask for: the policy wants two persons, and nobody else
+/// has asked. Earlier requests of the caller are not repeated.
 fn wish<'s>(
     context: &Context,
     repository: &Repository,
@@ -180,7 +178,7 @@ fn wish<'s>(
         return Ok(None);
     }
     let me = context.actor(repository).identity();
-    // Whoever purged it in another clone wants it, too.
+    // A purge in another clone counts as a request.
     let followed: Vec<ProposalId> = (view.store().purged_content(view)?.into_iter())
         .filter(|holder| !holder.is_own)
         .map(|holder| holder.id)
@@ -198,8 +196,8 @@ fn wish<'s>(
     Ok(lacks.then_some(new))
 }
 
-/// The people who want it to be purged: they have asked for it in its thread, or have purged it in their clones.
-/// Nobody does where that cannot be read.
+/// People who asked for the purge in the thread, or purged in their clones; none if that cannot be
+/// read.
 fn asked(view: &View<'_>, id: &ProposalId) -> BTreeSet<String> {
     let thread = view.thread(id).ok();
     let events = thread.iter().flat_map(|thread| thread.history.events());
@@ -210,8 +208,8 @@ fn asked(view: &View<'_>, id: &ProposalId) -> BTreeSet<String> {
     all.filter(|actor| actor.kind == ActorKind::Human).map(|actor| actor.identity()).collect()
 }
 
-/// What to run for each remote that may have it: the tombstone is sent, and what is gone here goes there. Git only
-/// warns of a ref that is not there.
+/// Commands for each remote: push the tombstone, then delete what is gone here. Git only warns of a
+/// missing ref.
 fn remotes(store: &Store, purged: &Purged) -> BTreeMap<String, Vec<String>> {
     let mut gone: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (remote, name) in purged.removed.iter().flat_map(|name| store.at_remotes(name)) {

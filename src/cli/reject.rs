@@ -1,4 +1,4 @@
-//! `aye reject`: say nay.
+//! `aye reject`: rejects or withdraws proposals.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,7 +26,6 @@ use crate::text::escape;
   aye reject m4k8 7qx2 --yes -m 'Superseded'
   aye reject --by codex --task T-2        all of them, at a terminal")]
 pub struct Args {
-    /// The proposals.
     #[command(flatten)]
     pub which: Batch,
     /// Why; the proposer gets it back.
@@ -61,10 +60,11 @@ pub struct RejectedItem {
     pub rejection_reason: Option<String>,
 }
 
-/// Runs the command: all proposals or none.
+/// Rejects all proposals or none.
 ///
 /// # Errors
-/// `proposal_not_found`, `not_pending`, `revision_required`, the refusals of [`Context::authorise`].
+/// `proposal_not_found`, `not_pending`, `revision_required`, the refusals of
+/// [`Context::authorise`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let _head = store.repository().pin_head();
@@ -134,7 +134,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         answer.proposals.iter().zip(&proposals).map(line).collect()
     })?;
     for Proposal { id, .. } in proposals.iter().filter(|it| it.form == InputForm::Worktree) {
-        // Its text was taken out of the work tree, where its author may miss it.
+        // Proposing took the text out of the work tree; its author may miss it.
         if context.format.is_none() {
             context.note(&format!("the text is kept: aye diff {id} --patch | git apply"));
         }
@@ -142,10 +142,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Most lines of a diff that stand before the question.
+/// Most diff lines before a question.
 const SHORT: usize = 40;
 
-/// Who proposes what and why; and the diff where it is short.
+/// Prints proposer and description, with the diff or its statistics.
 fn present(context: &mut Context, store: &Store, proposals: &[Proposal]) {
     let options = pager::options(context, store.repository());
     for proposal in proposals {

@@ -19,9 +19,10 @@ use crate::tools::revise::Revised;
 
 /// Replace the changes of a pending proposal by new ones; the id stays.
 ///
-/// The edits are made on the files as they are now, and on what this proposal stands on. They replace all that it
-/// held; what is dropped is printed. Where the --old text is only in what the proposal itself makes, the edit is made
-/// there, and the rest stays. Your proposals that stand on this one are rebased.
+/// The edits are made on the files as they are now, and on the proposals that this one depends on.
+/// They replace all that it held; what is dropped is printed. If the --old text is only in what the
+/// proposal itself makes, the edit is made there, and the rest stays. Your proposals that depend on
+/// this one are rebased.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("public", |public| public.conflicts_with_all(CONTENT)))]
 #[command(after_help = "Examples:
@@ -39,7 +40,6 @@ pub struct Args {
     /// The newest pending one that is yours; ID is the PATH then.
     #[arg(long)]
     pub latest: bool,
-    /// The edit.
     #[command(flatten)]
     pub edits: EditArgs,
     /// Read several edits as JSON from FILE (- for standard input).
@@ -51,7 +51,7 @@ pub struct Args {
     pub take: Vec<String>,
     /// Merge it with the files as they are now.
     ///
-    /// Where both changed the same lines, nothing is recorded and the exit status is 5.
+    /// If both changed the same lines, nothing is recorded and the exit status is 5.
     #[arg(long, conflicts_with_all = CONTENT, conflicts_with = "public")]
     pub rebase: bool,
     /// With --rebase: only show what would be done.
@@ -63,21 +63,19 @@ pub struct Args {
     /// A new time to wait for a decision, from now.
     #[arg(long, value_name = "TIME", value_parser = propose::duration)]
     pub expires_in: Option<chrono::Duration>,
-    /// Something else than edits. Last: its headings would hold for all that follows.
+    /// Last: its help heading would hold for all later arguments.
     #[command(flatten)]
     pub source: SourceArgs,
-    /// Publishing.
     #[command(flatten)]
     pub public: PublicArgs,
 }
 
-/// Arguments that say what the new revision holds; `--rebase` and `--public` are without them.
+/// Content of a revision, which `--rebase` and `--public` exclude.
 const CONTENT: &[&str] = &[
     "path", "from_json", "take", "message", "expires_in", "patch", "worktree", "keep", "since",
     "commit", "range",
 ];
 
-/// The pending proposal that is meant.
 fn chosen(context: &Context, store: &Store, args: &mut Args) -> Result<Proposal> {
     let view = store.view()?;
     if !args.latest {
@@ -107,11 +105,9 @@ fn chosen(context: &Context, store: &Store, args: &mut Args) -> Result<Proposal>
     })
 }
 
-/// Most pending proposals, the newest, among which one's own is looked for.
+/// Newest pending proposals that `--latest` looks at.
 const MOST: usize = 200;
 
-/// Runs the command.
-///
 /// # Errors
 /// `proposal_not_found`, `not_pending`, those of matching.
 pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {

@@ -1,4 +1,4 @@
-//! `aye run`: a coding agent in a work tree of its own; what it leaves there is proposed.
+//! `aye run`: runs a coding agent in a work tree of its own.
 
 mod child;
 
@@ -34,7 +34,7 @@ pub struct Args {
     /// Why, for the reviewer.
     #[arg(short = 'm', long = "message", value_name = "TEXT")]
     pub message: Option<String>,
-    /// What the tree starts from: the tracked files as they are, or HEAD.
+    /// Start of the tree: the tracked files as they are, or HEAD.
     #[arg(long, value_enum, default_value = "worktree", value_name = "BASE")]
     pub base: Base,
     /// Keep the tree, so that the session can go on: aye run --name NAME.
@@ -50,7 +50,6 @@ pub struct Args {
     pub command: Vec<OsString>,
 }
 
-/// What a tree starts from.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum Base {
     /// The tracked files of the work tree as they are, uncommitted changes included.
@@ -68,12 +67,9 @@ impl From<Base> for tree::Base {
     }
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `in_session`, `no_commit`, `no_state_directory`, `session_live`, `invalid_argument` for a command that
-/// cannot be started; those of git and of the file system. What comes after the command is reported and does
-/// not change its status.
+/// `in_session`, `no_commit`, `no_state_directory`, `session_live`; `invalid_argument` for a
+/// command that cannot be started. Errors after the command has ended do not change its status.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut store = context.store_to_edit()?;
     store.require_clone()?;
@@ -151,7 +147,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     Ok(context.ends_with(status.code))
 }
 
-/// The name of the agent: as the environment says, or else by the program.
+/// From the environment, or else by the program.
 fn agent(context: &Context, program: &OsString) -> String {
     if let Some(name) = context.var(AYE_AGENT) {
         return name.to_string_lossy().into_owned();

@@ -1,5 +1,5 @@
-//! A git directory that cannot be written: of somebody else, read-only, or in a sandbox, as coding agents have one
-//! for their shell.
+//! Hints for a git directory that is read-only, another user's, or outside a coding agent's
+//! sandbox.
 
 use std::path::Path;
 
@@ -9,12 +9,11 @@ use crate::repository::Repository;
 use crate::store::Store;
 
 impl Context {
-    /// Whether `error` comes from the git directory of `repository`, which cannot be written.
     pub(super) fn is_sandboxed(&self, error: &Error, repository: &Repository) -> bool {
         error.is(&codes::READ_ONLY) && is_read_only(repository.common_dir())
     }
 
-    /// `error`, where it comes from a git directory that cannot be written, with what to do there.
+    /// Adds a hint if the git directory cannot be written.
     pub(super) fn name_sandbox(&self, error: Error) -> Error {
         if !error.is(&codes::READ_ONLY) {
             return error;
@@ -31,7 +30,7 @@ impl Context {
     }
 }
 
-/// Whether `directory` refuses a new file: its mode does not say so in a sandbox, or to root.
+/// Tries to create a file: modes say nothing in a sandbox, or to root.
 fn is_read_only(directory: &Path) -> bool {
     tempfile::tempfile_in(directory).is_err()
 }

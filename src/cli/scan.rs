@@ -1,4 +1,4 @@
-//! `aye scan`: look for secrets and unsafe text.
+//! `aye scan`: finds secrets and misleading text.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -49,10 +49,8 @@ pub struct Args {
     no_text: bool,
 }
 
-/// Scans and reports.
-///
 /// # Errors
-/// `usage`, `not_a_repository`, and those of [`crate::scan`].
+/// `usage`, `not_a_repository`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let looked = look(context, &args);
     context.emit_looked(scan::report(Vec::new()), looked)
@@ -100,7 +98,7 @@ fn scanned(
     source(&mut |mut text| {
         let found = finder.find(&text);
         if !found.is_empty() {
-            // The content has been read; only its place matters from here on.
+            // Free the content: only the location is needed now.
             text.forget();
             all.push((text, found));
         }

@@ -27,12 +27,10 @@ use list::list;
   aye session submit dark -m 'Dark mode'
   aye session end dark")]
 pub struct Args {
-    /// What to do; the list where it is left out.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// What to do with sessions.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// List the sessions of this repository.
@@ -52,9 +50,9 @@ pub enum Command {
     },
     /// Let the tree of a session follow the checkout: what changed there is merged into it.
     ///
-    /// First the tree follows the decision on what it proposed last, if there is one: what was applied is its
-    /// base, what was rejected is out. What its agent has edited since stays. What is pending is revised. Exit
-    /// status 5 where edits met.
+    /// First the tree follows the decision on its last proposal, if there is one: applied changes
+    /// become its base, rejected ones are out. Later edits of its agent stay. A pending proposal is
+    /// revised. Exit status 5 if edits overlap.
     #[command(after_help = "Examples:
   aye session sync dark
   aye session sync dark --onto head")]
@@ -62,7 +60,7 @@ pub enum Command {
         /// The session.
         #[arg(value_name = "NAME")]
         name: String,
-        /// What to follow: the tracked files as they are, or HEAD.
+        /// Base to follow: the tracked files as they are, or HEAD.
         #[arg(long, value_enum, default_value = "worktree", value_name = "BASE")]
         onto: super::run::Base,
     },
@@ -79,10 +77,8 @@ pub enum Command {
     },
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `session_not_found`, `session_live`, `session_unsubmitted`; those of proposing.
+/// `session_not_found`, `session_live`, `session_unsubmitted`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut store = context.store()?;
     let home = Home::open(store.repository().common_dir(), &context.state_directory()?)?;
@@ -131,8 +127,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             let strays = match (discard, may) {
                 (false, _) => refuse_unsubmitted(&store, &home, &name)?,
                 (true, Ok(())) => Strays::default(),
-                // A name does not make an agent the one whose edits these are: a person may have made
-                // them, or another agent of that name.
+                // A name does not prove whose edits these are: a person's, or those of another
+                // agent of that name.
                 (true, Err(refusal)) => {
                     refuse_unsubmitted(&store, &home, &name).map_err(|_| refusal)?
                 }
@@ -145,10 +141,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
 }
 
-/// Proposes what the tree holds, as the agent's work.
-///
-/// # Errors
-/// Those of [`app::session::submit`].
+/// Proposes the tree's changes as the agent's work.
 pub(super) fn submit(
     context: &Context,
     store: &Store,
@@ -187,10 +180,7 @@ fn sync(
     Ok(if followed.kept.is_empty() { Exit::Done } else { Exit::Conflict })
 }
 
-/// Lets the tree follow the decision on what it proposed last, and says where edits met.
-///
-/// # Errors
-/// Those of [`app::session::follow`].
+/// Carries out the decision on the last proposal in the tree, and prints where edits overlap.
 pub(super) fn follow(
     context: &Context,
     store: &Store,

@@ -1,4 +1,4 @@
-//! Sessions as commands see them: where their trees lie, and what is in one.
+//! Sessions as commands see them: state directory, current session, refusals.
 
 use std::path::{Path, PathBuf};
 
@@ -12,9 +12,8 @@ use crate::session::{Home, codes, tree};
 use crate::store::Store;
 
 impl Context {
-    /// The directory of the user's state, as the XDG specification has it.
-    ///
-    /// Source: <https://specifications.freedesktop.org/basedir-spec/latest/>.
+    /// The user's XDG state directory:
+    /// <https://specifications.freedesktop.org/basedir-spec/latest/>.
     ///
     /// # Errors
     /// `no_state_directory`.
@@ -31,8 +30,8 @@ impl Context {
         })
     }
 
-    /// The repository of the session whose tree the command runs in, and the session's name; `None`
-    /// outside of one. The tree's own configuration names them, and the repository has to know of it.
+    /// The session whose tree the command runs in, and its repository. The tree's own configuration
+    /// names both; the repository has to confirm them.
     pub(super) fn session_around(&self, found: &Repository) -> Option<(Store, String)> {
         let name = found.config(tree::SESSION)?;
         let repository = found.config(tree::REPOSITORY)?;
@@ -49,7 +48,7 @@ impl Context {
         is_known.then_some((store, name))
     }
 
-    /// What is done for the agent `name`, by its run or its hook, which `marker` names.
+    /// A session of the agent `name`, as `marker` (its run or hook) shows.
     pub(super) fn session_of_agent<'a>(
         &self,
         store: &'a Store,
@@ -62,7 +61,7 @@ impl Context {
         app::Session { store, caller, now: self.clock() }
     }
 
-    /// Refuses the tree of a session, which is edited in place: its files are the proposal.
+    /// Refuses a session's tree, whose files are the proposal.
     ///
     /// # Errors
     /// `in_session`.
@@ -76,8 +75,8 @@ impl Context {
             )))
     }
 
-    /// Refuses an agent in the run of a session what writes in the checkout, which stays as it is, and is no
-    /// proposal: to `what`. `command` is what a person types. `found` is the repository around the directory.
+    /// Refuses an agent in a session's run to write to the checkout without a proposal, as `what`
+    /// says. `command` is the hint for a person.
     ///
     /// # Errors
     /// `in_session`.
@@ -99,7 +98,7 @@ impl Context {
         .hint(format!("leave it to your user, in the checkout: {command}")))
     }
 
-    /// The session whose tree the command runs in, or that has started it, also where it was started elsewhere.
+    /// The current session, by its tree or by the environment of its run.
     fn session_of_run(&self, repository: &Repository) -> Option<String> {
         if let Some((_, name)) = self.session_around(repository) {
             return Some(name);
@@ -109,11 +108,11 @@ impl Context {
         home.record(&name).is_ok().then_some(name)
     }
 
-    /// Refuses an agent to write the scaffold of a repository, which is no proposal, by `command`: in a session, and
-    /// where direct writes are gated.
+    /// Refuses an agent to write the scaffold, which no proposal covers: in a session, and where
+    /// direct writes are gated.
     ///
     /// # Errors
-    /// `in_session`, `human_approval_required`; those of the policy.
+    /// `in_session`, `human_approval_required`.
     pub(super) fn refuse_agents_scaffold(&self, command: &str) -> Result<()> {
         let found = Store::discover(&self.directory)?;
         self.refuse_agents_in_session(found.repository(), "write files of the checkout", command)?;

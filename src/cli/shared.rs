@@ -1,5 +1,5 @@
-//! A client under `aye run` that would hand its work to a server of an earlier run: it is told to do it itself, or
-//! the run says where the work is done.
+//! Clients under `aye run` that hand work to a server of an earlier run. An option prevents that,
+//! or a note tells the user.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use crate::git;
 use crate::harness::shared::{CODEX, Server, Worker};
 use crate::text::escape;
 
-/// The arguments of the command `words` that is to run in `directory`: such that its work is done in this run, as
-/// far as its client can be told. What else is to be known is noted.
+/// The arguments of `words`, with an option that keeps the work in this run, if the client supports
+/// it. Otherwise notes where the work is done.
 pub fn arguments(context: &Context, words: &[OsString], directory: &Path) -> Vec<OsString> {
     let mut args = words[1..].to_vec();
     let server = &CODEX;
@@ -46,7 +46,7 @@ pub fn arguments(context: &Context, words: &[OsString], directory: &Path) -> Vec
     args
 }
 
-/// What to know of processes that the command has left running, `commands` being what they were started as.
+/// Note on a server that the run left; `commands` are the remaining processes' command lines.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing else finds them"))]
 pub fn left(commands: &[Vec<u8>]) -> Option<String> {
     let Server { program, mark, end, without, .. } = &CODEX;
@@ -60,7 +60,7 @@ pub fn left(commands: &[Vec<u8>]) -> Option<String> {
     })
 }
 
-/// Whether the client of `words` knows the option: one that does not would refuse to start.
+/// Asks for the client's help: with an unknown option it would not start.
 fn can(words: &[OsString], directory: &Path, option: &str) -> bool {
     let mut command = Command::new(&words[0]);
     command.arg("--help").current_dir(directory).stdin(Stdio::null()).stderr(Stdio::null());
@@ -69,19 +69,18 @@ fn can(words: &[OsString], directory: &Path, option: &str) -> bool {
     String::from_utf8_lossy(&help).split_whitespace().any(|word| word == option)
 }
 
-/// The client's own directory.
 fn own(context: &Context) -> Option<PathBuf> {
     let home = || Some(PathBuf::from(context.var("HOME")?).join(".codex"));
     context.var("CODEX_HOME").map(PathBuf::from).or_else(home)
 }
 
-/// The socket of a server that is alive.
+/// `None` if no server answers.
 fn listening(context: &Context, server: &Server) -> Option<PathBuf> {
     let socket = own(context)?.join(server.socket);
     std::os::unix::net::UnixStream::connect(&socket).is_ok().then_some(socket)
 }
 
-/// The number of its process.
+/// The server's process id.
 fn number(context: &Context, server: &Server) -> Option<u32> {
     let bytes = std::fs::read(own(context)?.join(server.number)).ok()?;
     let said: serde_json::Value = serde_json::from_slice(&bytes).ok()?;

@@ -1,8 +1,7 @@
-//! Parsing, whatever the command.
+//! Tests of parsing.
 
 use super::*;
 
-/// Command lines of every command that takes some words as they are.
 const LINES: &[&str] = &[
     "aye list",
     "aye ls --json --limit 3",
@@ -27,7 +26,7 @@ const LINES: &[&str] = &[
     "aye reject m4k8 -m no",
 ];
 
-/// clap breaks a longer line once more, and a word or two stand alone.
+/// clap would wrap a longer line again.
 #[test]
 fn notes_below_the_flags_fit_the_width_of_help() {
     let mut commands = vec![<Cli as clap::CommandFactory>::command()];

@@ -1,4 +1,4 @@
-//! Calling a tool for an agent: `aye call` and `aye mcp`.
+//! Tool calls of `aye call` and `aye mcp`.
 
 use serde_json::Value;
 
@@ -13,18 +13,14 @@ use crate::repository::Repository;
 use crate::tools::registry::{Run, Tool};
 use crate::tools::{apply_patch, faults, memory_propose_update};
 
-/// A client of the tool server, which serves agents alone.
+/// A client of the tool server, always an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct Client<'a> {
-    /// The name that it gives itself, if it does.
+    /// As the client names itself.
     pub name: Option<&'a str>,
 }
 
-/// Calls `tool` under the name `name`, in the repository that the command works in; for `client`, where
-/// one is served.
-///
-/// # Errors
-/// The tool's own, and those of finding the repository.
+/// Calls `tool` as `name` in the command's repository. Only the tool server has a `client`.
 pub fn run(
     context: &Context,
     tool: &Tool,
@@ -77,9 +73,9 @@ fn carry_out(
     }
 }
 
-/// The caller of a tool. This is the agents' way in: without a sign of which agent it is, the caller is an
-/// agent called `agent`, as the contract's `proposed_by` has it, and never the person whose git identity
-/// happens to be configured.
+/// The caller of a tool, which is the agents' way in. A caller without a marker is the agent
+/// `agent`, as in the contract's `proposed_by`, and never the person whose git identity is
+/// configured.
 fn caller(context: &Context, repository: &Repository, client: Option<Client<'_>>) -> Caller {
     let mut caller = Caller { tool: true, ..context.caller(repository) };
     if caller.marker.as_deref() == Some(AYE_AGENT) {
@@ -91,8 +87,7 @@ fn caller(context: &Context, repository: &Repository, client: Option<Client<'_>>
         }
         return caller;
     };
-    // A client may be started by an agent of another kind: its own word counts before what stands in
-    // the environment.
+    // The client's own name wins over the environment: another kind of agent may have started it.
     match name.and_then(client::agent) {
         Some(agent) => (caller.actor.name, caller.marker) = (agent, Some("clientInfo".to_owned())),
         None if caller.marker.is_none() => {

@@ -1,4 +1,4 @@
-//! `aye try`: run a command on a proposal, in a throw-away work tree.
+//! `aye try`: a trial of a proposal in a throw-away work tree.
 
 mod import;
 mod target;
@@ -25,16 +25,16 @@ use crate::text::escape;
 
 /// Run a command (the tests) on a proposal, in a throw-away work tree.
 ///
-/// The proposal is put on top of HEAD in a linked work tree inside the git directory, the command
-/// runs there, and the work tree is removed again, whatever happens. aye ends with the command's
-/// own exit status and records it on the proposal, where list, show and review display it.
+/// The proposal is applied to HEAD in a linked work tree inside the git directory, and the command
+/// runs there. The work tree is removed again, whatever happens. The exit status is the command's
+/// own; aye records it on the proposal, where list, show and review display it.
 ///
-/// Where nothing can be recorded (CI without aye.clone), --result FILE writes the result to a file that
-/// `aye try --import FILE` records in another clone, by whoever ran it and imported by you: nothing in the file
-/// proves where it comes from.
+/// If nothing can be recorded (CI without aye.clone), --result FILE writes the result to a file.
+/// `aye try --import FILE` records it in another clone, with the runner that it names and you as
+/// importer: nothing in the file proves where it comes from.
 ///
 /// Without CMD it runs aye.tryCommand from your own git configuration (through sh). Neither a file
-/// of the repository nor its .git/config can name a command to run; for a command of one project,
+/// of the repository nor its .git/config can name a command to run. For a command of one project,
 /// let your configuration include a file of yours there (includeIf.gitdir).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -42,7 +42,6 @@ use crate::text::escape;
   aye try prop_m4k8n --result try.json -- cargo test      in CI; then elsewhere: aye try --import try.json
   git config --global aye.tryCommand 'npm test' && aye try prop_m4k8n")]
 pub struct Args {
-    /// The proposal.
     #[command(flatten)]
     which: One,
     /// On the files it was made on, instead of on HEAD.
@@ -64,13 +63,11 @@ pub struct Args {
 }
 
 impl Args {
-    /// Whether results are recorded and nothing is run.
     pub(super) fn is_import(&self) -> bool {
         !self.import.is_empty()
     }
 }
 
-/// Name and version of the document.
 pub(super) const SCHEMA: &str = "aye/try@1";
 
 /// The document of `aye try`.
@@ -88,27 +85,24 @@ pub struct Document {
     pub exit_code: Option<i32>,
     /// How long it ran, in milliseconds.
     pub duration_ms: u64,
-    /// Whether the result was recorded on the proposal.
+    /// True if the result was recorded on the proposal.
     pub recorded: bool,
     /// The file that the result was written to; null without `--result`.
     pub result: Option<String>,
 }
 
-/// How a command ended.
 struct Ended {
     run: Run,
-    /// The status that aye ends with.
+    /// Exit status of aye.
     status: i32,
-    /// A signal told aye itself to stop meanwhile.
+    /// A signal stopped aye meanwhile.
     interrupted: bool,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `proposal_not_found` and its kin, `usage` without a command, `conflict` where the proposal does
-/// not fit HEAD, those of git and of the file system. What cannot be recorded or written is a
-/// warning; of a file, an error where the command itself succeeded.
+/// `proposal_not_found`, `usage` without a command, `conflict` if the proposal does not fit HEAD. A
+/// failure to record is a warning; a failure to write the file is an error only if the command
+/// succeeded.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.is_import() {
         return import::run(context, &args.import);
@@ -134,12 +128,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
     }
     let mut recorded = false;
-    // The file is what stands for the record where there is no clone to record it for.
+    // Without a clone to record for, the file replaces the record.
     let has_place = !wants_file || store.require_clone().is_ok();
     if !args.no_record && !ended.interrupted && has_place {
         match trial::record(&session, &proposal, &result) {
             Ok(()) => recorded = true,
-            // The answer that was asked for is the command's; it must not get lost.
+            // A failed record must not hide the command's result.
             Err(error) => {
                 context.note(&format!("warning: not recorded: {}", escape::line(error.message())));
                 if error.is(&store_codes::CI_HAS_NO_CLONE) {
@@ -189,8 +183,7 @@ pub(super) fn how_it_ended(
     format!("{how} after {seconds:.1} s, {kept}")
 }
 
-/// Runs `words` in the trial. Signals to stop are passed on, so that the work tree goes in the
-/// end whoever is told to stop.
+/// Passes stop signals on, so that aye survives to remove the work tree.
 fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<Ended> {
     let stop = Stop::listen(&Stop::ALL)?;
     let mut command = Command::new(&words[0]);

@@ -1,4 +1,4 @@
-//! `aye undo`: take a decision back.
+//! `aye undo`: undoes a decision.
 
 mod outcome;
 mod patch;
@@ -25,15 +25,16 @@ use crate::text::escape;
 
 /// Undo a decision: the proposal is pending again, and the files that it wrote are restored.
 ///
-/// Without an id, at a terminal: the last decision of this clone that stands, or all those that were made
-/// in one go with it (each within five seconds of the next), as at the end of a review; they are shown
-/// first. A rejected or withdrawn proposal is pending again, and one that was sent back is in the queue again.
+/// Without an id, at a terminal, the last decision of this clone that stands is undone. So are all
+/// those that were made in one go with it (each within five seconds of the next), as at the end of
+/// a review. They are shown first. A rejected or withdrawn proposal is pending again, and one that
+/// was sent back is in the queue again.
 ///
-/// Of an applied proposal, later changes elsewhere in the same files stay. Where the same lines have changed since,
-/// nothing is written and the exit status is 5. A commit stays: commit what was put back. What was applied on another
-/// branch is a question at a terminal, and --yes takes it with --any-branch alone.
+/// After an apply, later changes elsewhere in the same files stay. If the same lines have changed
+/// since, nothing is written and the exit status is 5. A commit stays: commit the restored files.
+/// An apply on another branch is a question at a terminal; with --yes it needs --any-branch.
 ///
-/// One that has expired meanwhile gets another term, of `aye.expiresIn` (7 days).
+/// A proposal that has expired meanwhile gets another term, of `aye.expiresIn` (7 days).
 ///
 /// A patch that was written without a proposal is undone by its patch_… id, as long as the files
 /// hold exactly what it wrote.
@@ -54,19 +55,16 @@ pub struct Args {
     /// Do not write anything; only show what would be done.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
-    /// Of a contested proposal the rejections alone: its apply stands.
+    /// Undo only the rejections of a contested proposal: its apply stands.
     #[arg(long, requires = "id")]
     pub rejection: bool,
-    /// Where it was applied.
     #[command(flatten)]
     pub branch: BranchArgs,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `usage` without an id and a terminal, `proposal_not_found`, `not_applied`, `not_rejected`, `conflict`, the refusals of
-/// [`Context::authorise`], and those of [`decide::undo()`].
+/// `usage` without an id and a terminal, `proposal_not_found`, `not_applied`, `not_rejected`,
+/// `conflict`, the refusals of [`Context::authorise`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.view()?;
@@ -117,7 +115,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     outcome.emit(context)
 }
 
-/// Takes a rejection, or a request for changes, back.
+/// Undoes a rejection, or a request for changes.
 fn take_back(
     context: &Context,
     store: &Store,
@@ -132,7 +130,7 @@ fn take_back(
     Ok(Outcome { answer: Answer::undone(proposal, &[], None, again.status), again, is_no: true })
 }
 
-/// Takes an apply back. `shown`: what of the files the person was shown.
+/// Undoes an apply. `shown` is the plan that a person saw.
 fn put_back(
     context: &Context,
     store: &Store,
@@ -145,7 +143,7 @@ fn put_back(
     for note in &undone.notes {
         context.note(&format!("note: {}", escape::line(note)));
     }
-    // One that HEAD does not lead to is out of the way already.
+    // A commit that HEAD does not contain needs no hint.
     let commit = undone.commit.as_ref().filter(|commit| {
         (undone.files.is_empty() || undone.puts_back()) && leads_to(store.repository(), commit)
     });
@@ -163,20 +161,19 @@ fn put_back(
     Ok(Outcome { answer, again, is_no: false })
 }
 
-/// What was done with a proposal on a branch, in words.
 const APPLIED: &str = "applied on";
 
-/// Where the apply of `proposal` was to land, where this clone made it and it wrote files.
+/// The branch of the apply, if this clone made it and it wrote files.
 fn applied_on<'p>(store: &Store, proposal: &'p Proposal) -> Option<&'p Target> {
     let decision = proposal.decision().filter(|decision| !decision.written.is_empty());
     decision.and_then(|decision| decide::target(store, decision))
 }
 
-/// The authority to take a decision back, and what of `plan` was shown for it: all of it at a terminal, nothing by
-/// flag. `None` after a no.
+/// Returns the authority and the shown part of `plan`: all at a terminal, nothing by flag. `None`
+/// after a no.
 ///
 /// # Errors
-/// As [`Context::authorise`] and [`preview::changes`]; `other_branch`.
+/// `other_branch`, and the refusals of [`Context::authorise`].
 fn agreed<'p>(
     context: &mut Context,
     store: &Store,
@@ -203,7 +200,6 @@ fn agreed<'p>(
     Ok(context.asked(store, &asking, None)?.map(|authority| (authority, Some(plan))))
 }
 
-/// Whether HEAD is `commit` or comes after it.
 fn leads_to(repository: &Repository, commit: &str) -> bool {
     let answer = repository
         .git()
@@ -211,7 +207,7 @@ fn leads_to(repository: &Repository, commit: &str) -> bool {
     answer.is_ok_and(|answer| answer.ok())
 }
 
-/// Whether what was said of it last was a no: a rejection, a withdrawal, a request for changes.
+/// True after a rejection, a withdrawal or a request for changes.
 fn is_no(proposal: &Proposal) -> bool {
     match proposal.state {
         State::Rejected(_) => true,
@@ -220,7 +216,7 @@ fn is_no(proposal: &Proposal) -> bool {
     }
 }
 
-/// What is asked, and what exactly it is where no id was given.
+/// Describes the decision if no id was given.
 fn question(proposal: &Proposal, args: &Args) -> String {
     match args.id {
         Some(_) => format!("Undo {}?", proposal.id),
@@ -228,7 +224,6 @@ fn question(proposal: &Proposal, args: &Args) -> String {
     }
 }
 
-/// The proposal, and what was said of it last.
 fn said(proposal: &Proposal) -> String {
     let (what, by) = match (&proposal.state, &proposal.changes_requested) {
         (State::Applied(decision), _) => ("applied", Some(&decision.by)),

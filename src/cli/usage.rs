@@ -1,5 +1,4 @@
-//! What is said when the command line itself is wrong: in the format that was asked for, as far
-//! as that can be seen, and safe for a terminal whatever was typed.
+//! Usage errors, in the requested format as far as it can be determined.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -12,7 +11,7 @@ use super::pager;
 use crate::error::{Error, Exit, codes};
 use crate::text::escape;
 
-/// What is printed outside a repository for `aye` alone.
+/// Printed for `aye` alone outside a repository.
 const SHORT: &str = "\
 aye: the write gate between coding agents and a git repository.
 
@@ -23,7 +22,6 @@ aye: the write gate between coding agents and a git repository.
   aye --help    all commands
 ";
 
-/// Prints what to begin with.
 pub fn short() -> Exit {
     match output::printed(io::stdout().write_all(SHORT.as_bytes())) {
         Ok(()) => Exit::Done,
@@ -31,7 +29,6 @@ pub fn short() -> Exit {
     }
 }
 
-/// Prints help, a version or a usage error, and says how the process ends.
 pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
     if !error.use_stderr() {
         // Help and version are answers.
@@ -51,12 +48,12 @@ pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
     };
     let rendered = error.render().to_string();
     match format(args) {
-        // No command at all: the list of them is what is needed.
+        // Without a command, the list of them is needed.
         Format::Text if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
         }
         Format::Text => {
-            // The words that were typed stand in it: nothing of them acts on the terminal.
+            // The text quotes typed words: escape them.
             let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);
             let text = format!("error[{}]: {}", code.id, escape::block(text));
             let _ = io::stderr().write_all(text.as_bytes());
@@ -74,7 +71,7 @@ pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
     code.exit
 }
 
-/// clap's text as message and hint: the first paragraph says what is wrong.
+/// The first paragraph of clap's text is the message.
 fn as_error(code: &'static crate::error::Code, rendered: &str) -> Error {
     let text = rendered.strip_prefix("error: ").unwrap_or(rendered);
     let (message, rest) = text.split_once("\n\n").unwrap_or((text, ""));
@@ -84,7 +81,7 @@ fn as_error(code: &'static crate::error::Code, rendered: &str) -> Error {
         .hint(tip.unwrap_or("`--help` after the command lists what it takes"))
 }
 
-/// The output format that the arguments ask for, read without clap, which has given up on them.
+/// Finds the output format in arguments that clap rejected.
 fn format(args: &[OsString]) -> Format {
     let mut asked = Format::Text;
     let mut words = args.iter().map(|word| word.to_string_lossy()).take_while(|word| word != "--");

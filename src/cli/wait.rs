@@ -1,4 +1,4 @@
-//! `aye wait`: block until a proposal is decided, so that an agent that shells out gets its answer.
+//! `aye wait`: blocks until a proposal is decided, for agents that shell out.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::proposal::{ActorKind, Status};
 use crate::store::Store;
 use crate::text::escape;
 
-/// Exit status when the time is over, as `timeout` has it.
+/// As timeout(1) exits.
 const TIMED_OUT: i32 = 124;
 
 /// Wait until a proposal is decided.
@@ -28,7 +28,6 @@ const TIMED_OUT: i32 = 124;
   aye wait prop_m4k8n --json && echo applied
   aye wait --any && aye review")]
 pub struct Args {
-    /// The proposal.
     #[command(flatten)]
     which: One,
     /// For people: wait until anything new is pending, a proposal or a revision of one, and print it.
@@ -39,10 +38,8 @@ pub struct Args {
     timeout: Option<Duration>,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `proposal_not_found` and its kin, `usage` for a time span that is none.
+/// `proposal_not_found`, `usage` for an invalid duration.
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let limit = args.timeout;
     let store = context.store()?;

@@ -1,4 +1,4 @@
-//! Which proposals a command is about.
+//! Selection of a command's proposals.
 
 mod batch;
 mod pick;
@@ -14,7 +14,6 @@ use crate::proposal::state::REVISION_DIGITS;
 use crate::proposal::{Proposal, Status, codes};
 use crate::store::{Filter, View};
 
-/// One proposal.
 #[derive(Clone, Debug, clap::Args)]
 pub struct One {
     /// Proposal id or staging id, or any unique beginning of one; ID@REV only at that revision.
@@ -25,7 +24,6 @@ pub struct One {
     pub latest: bool,
 }
 
-/// One or more proposals.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Several {
     /// Proposal ids or staging ids, or any unique beginnings of them; ID@REV only at that revision.
@@ -37,10 +35,11 @@ pub struct Several {
 }
 
 impl One {
-    /// The proposal that is meant: at a terminal also the only one that is pending, or one picked from a list.
+    /// Without an id, takes `--latest`; at a terminal also the only pending proposal, or one picked
+    /// from a list.
     ///
     /// # Errors
-    /// `usage` where no id was given, `invalid_id`, `proposal_not_found`, `ambiguous_id`; those of the store.
+    /// `usage` without an id, `invalid_id`, `proposal_not_found`, `ambiguous_id`.
     pub fn find(&self, context: &Context, view: &View) -> Result<Proposal> {
         match &self.id {
             Some(id) => view.find(id),
@@ -49,10 +48,10 @@ impl One {
         }
     }
 
-    /// The id, or `None` for the newest one.
+    /// `None` for `--latest`.
     ///
     /// # Errors
-    /// `usage` where neither was said.
+    /// `usage` with neither.
     pub fn named(&self) -> Result<Option<&str>> {
         match &self.id {
             None if !self.latest => Err(unnamed()),
@@ -62,7 +61,7 @@ impl One {
 }
 
 impl Several {
-    /// The proposals that are meant, each once; all of them pending or contested.
+    /// Each once, and all pending or contested.
     ///
     /// # Errors
     /// As [`One::find`]; `not_pending`.
@@ -84,8 +83,8 @@ impl Several {
     }
 }
 
-/// Refuses to decide without a look on what has several revisions, where `text`, as it was typed,
-/// does not say which was looked at; and by so few digits of one that another could begin so.
+/// Refuses `--yes` on a proposal with several revisions unless `text`, as typed, names the one that
+/// was looked at. Too few digits are refused: another revision could begin with them.
 ///
 /// # Errors
 /// `revision_required`.
@@ -107,11 +106,7 @@ pub fn require_named_revision(text: Option<&str>, proposal: &Proposal) -> Result
 }
 
 impl Several {
-    /// As [`require_named_revision`], for each of `proposals`, which [`Several::pending`] found. `all`: not
-    /// only those of which a revision was named.
-    ///
-    /// # Errors
-    /// `revision_required`.
+    /// As [`require_named_revision`] for `proposals`; without `all`, only for ids with a revision.
     pub fn require_named_revisions(
         &self,
         view: &View,
@@ -136,10 +131,8 @@ fn unnamed() -> Error {
         .hint("`aye list` shows what is pending; --latest is the newest of these")
 }
 
-/// The newest pending proposal.
-///
 /// # Errors
-/// `proposal_not_found` where nothing is pending.
+/// `proposal_not_found` if nothing is pending.
 pub fn latest(view: &View, now: DateTime<Utc>) -> Result<Proposal> {
     let filter = Filter {
         status: Some(Status::Pending),
