@@ -1,4 +1,4 @@
-//! Files of settings, read and written where they really lie.
+//! Settings files, read and written where their symlinks lead.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -8,14 +8,12 @@ use crate::error::{Error, Result, codes};
 use crate::obstacle;
 use crate::session::codes::NO_STATE_DIRECTORY;
 
-/// That a file of settings is left as it is, and why.
 pub(super) fn unreadable(path: &Path, why: &str) -> Error {
     Error::new(&codes::INVALID_JSON, format!("{} cannot be edited: {why}", path.display()))
         .with("path", path.display().to_string())
         .hint("it is left as it is; repair it, then try again")
 }
 
-/// The text of a file; `None` where there is none.
 pub(super) fn read(path: &Path) -> Result<Option<String>> {
     match bytes(path) {
         Ok(bytes) => {
@@ -32,26 +30,25 @@ pub(super) fn read(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Why there can be no file at `path`: it is a symlink that leads nowhere, or no directory can be above it.
+/// A dangling symlink, or an ancestor that is not a directory, prevents a file.
 fn obstacle(path: &Path) -> Option<String> {
     let is_dangling = path.is_symlink() && !path.exists();
     let place = if is_dangling { path } else { path.parent()? };
     obstacle::obstacle(place)
 }
 
-/// Refuses where [`write()`] could not put a file at `path`, or would put one in the place of a symlink.
+/// Refuses a path where [`write()`] would fail or replace a symlink.
 fn require_room(path: &Path) -> Result<()> {
     obstacle(path).map_or(Ok(()), |why| Err(unreadable(path, &why)))
 }
 
-/// Refuses where there can be no `directory` in the state directory.
 pub(super) fn require_state(directory: &Path) -> Result<()> {
     let Some(why) = obstacle::obstacle(directory) else { return Ok(()) };
     Err(Error::new(&NO_STATE_DIRECTORY, why)
         .hint("set XDG_STATE_HOME to a directory that you can write, outside the repository"))
 }
 
-/// The bytes of a regular file; of what is none `InvalidInput`. A pipe is not waited for.
+/// A pipe must not block the open. A file that is not regular is `InvalidInput`.
 fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -63,7 +60,7 @@ fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file whole or not at all, where it really lies: settings may be symlinks into a collection.
+/// Writes atomically, and through symlinks: settings may be links into a collection.
 pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     let failed = |error: std::io::Error| Error::file("write", path, &error);
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -77,14 +74,13 @@ pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     file.persist(&real).map(drop).map_err(|error| failed(error.error))
 }
 
-/// Removes a file of settings, and its directory where that held nothing else.
 pub(super) fn unlink(path: &Path) -> Result<()> {
     std::fs::remove_file(path).map_err(|error| Error::file("remove", path, &error))?;
     let _ = path.parent().map(std::fs::remove_dir);
     Ok(())
 }
 
-/// Files as they are to be: all are edited before the first is written.
+/// All edits are computed before the first is written.
 #[derive(Default)]
 pub(super) struct Edits(Vec<Edit>);
 
@@ -95,7 +91,6 @@ struct Edit {
 }
 
 impl Edits {
-    /// Makes of the text of the file `path` what `edit` says; what was is true where that is something else.
     pub(super) fn edit(
         &mut self,
         path: PathBuf,

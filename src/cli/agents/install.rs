@@ -9,39 +9,35 @@ use crate::session::home::all_trees;
 use crate::store::Store;
 use crate::text::escape;
 
-/// Which settings.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct Where {
-    /// Your own, wherever you work (as it is without a choice, but for Claude Code).
+    /// Your own settings, wherever you work (the default, except for Claude Code).
     #[arg(long, conflicts_with_all = ["project", "local"])]
     pub user: bool,
-    /// The project's, with everybody who works in it (as it is without a choice for Claude Code).
+    /// The project's settings, shared with everybody who works in it (the default for Claude Code).
     #[arg(long, conflicts_with = "local")]
     pub project: bool,
-    /// Your own of this project (Claude Code).
+    /// Your own settings for this project (Claude Code).
     #[arg(long)]
     pub local: bool,
 }
 
-/// What becomes of edits of the checkout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Mode {
-    /// They are made in a work tree of the session, and proposed when the agent stops.
+    /// Edits are made in a work tree of the session, and proposed when the agent stops.
     Tree,
-    /// They are refused; the agent proposes each change by itself. Commands run in the checkout.
+    /// Edits are refused; the agent proposes each change by itself. Commands run in the checkout.
     Strict,
 }
 
-/// Arguments of `aye agents install`.
 #[derive(Debug, clap::Args)]
 pub struct InstallArgs {
     /// The coding agents.
     #[arg(value_parser = super::harness(), value_name = "HARNESS", required = true)]
     pub harnesses: Vec<&'static Client>,
-    /// Which settings.
     #[command(flatten)]
     pub place: Where,
-    /// Where edits of the checkout go: into a work tree of the session, or nowhere.
+    /// How edits of the checkout are handled: in a work tree of the session, or refused.
     #[arg(long, value_enum, default_value = "tree", value_name = "MODE")]
     pub mode: Mode,
     /// Do not write anything; only show what would be written.
@@ -49,19 +45,16 @@ pub struct InstallArgs {
     pub dry_run: bool,
 }
 
-/// Arguments of `aye agents remove`.
 #[derive(Debug, clap::Args)]
 pub struct RemoveArgs {
     /// The coding agents.
     #[arg(value_parser = super::harness(), value_name = "HARNESS", required = true)]
     pub harnesses: Vec<&'static Client>,
-    /// Which settings.
     #[command(flatten)]
     pub place: Where,
 }
 
 impl Where {
-    /// The file of hooks of `client` there.
     fn target(self, context: &Context, client: &Client) -> Result<Target> {
         let scope = match self {
             Self { user: true, .. } => Scope::User,
@@ -91,12 +84,12 @@ impl Where {
     }
 }
 
-/// Puts the hooks in: into every file, or where one of them cannot be edited into none.
+/// Every file gets the hooks, or none if one cannot be edited.
 ///
 /// # Errors
-/// `human_approval_required` for an agent that would change them, `in_session` for one in a session's run, where
-/// they are the checkout's; `invalid_json` for settings that cannot be edited, which are left as they are; those of the
-/// file system.
+/// `human_approval_required` for an agent that would change hooks; `in_session` for one in a
+/// session's run, if the hooks are the checkout's; `invalid_json` for settings that cannot be
+/// edited.
 pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
     let is_strict = args.mode == Mode::Strict;
     let program =
@@ -121,7 +114,7 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
         return context.print(lines.replace("written", "would write").as_bytes());
     }
     refuse_agents(context, args, effect)?;
-    // Their sandboxes let in what is there when they start.
+    // Sandboxes allow only what exists when they start.
     if args.harnesses.iter().any(|client| client.trees.file().is_some()) {
         std::fs::create_dir_all(&trees).map_err(|error| Error::file("make", &trees, &error))?;
     }
@@ -148,16 +141,13 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What an installation does to files that there are.
 #[derive(Clone, Copy, Default)]
 struct Effect {
-    /// It changes hooks of aye.
     replaces: bool,
-    /// It writes in the checkout.
     is_here: bool,
 }
 
-/// Refuses an agent to change the hooks that gate it, and to write in the checkout where that is to stay as it is.
+/// Agents must not change the hooks that gate them, or write in a gated checkout.
 fn refuse_agents(context: &Context, args: &InstallArgs, effect: Effect) -> Result<()> {
     let names: Vec<&str> = args.harnesses.iter().map(|client| client.name).collect();
     let mode = if args.mode == Mode::Strict { " --mode strict" } else { "" };
@@ -165,7 +155,7 @@ fn refuse_agents(context: &Context, args: &InstallArgs, effect: Effect) -> Resul
     if effect.replaces {
         context.refuse_agents("change the hooks that gate them", &command)?;
     }
-    // In the tree of a session they are what the agent proposes.
+    // In a session's tree, the agent proposes its hooks.
     if effect.is_here
         && let Ok(found) = Store::discover(&context.directory)
         && context.refuse_session(found.repository()).is_ok()
@@ -179,10 +169,10 @@ fn refuse_agents(context: &Context, args: &InstallArgs, effect: Effect) -> Resul
     Ok(())
 }
 
-/// Takes the hooks out. The client goes on to be told of the trees where other hooks of its are known here.
+/// The client keeps its list of session trees while other hooks for it are known here.
 ///
 /// # Errors
-/// `human_approval_required` for an agent; as [`install`].
+/// `human_approval_required` for an agent; otherwise as [`install`].
 pub fn remove(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     let names: Vec<&str> = args.harnesses.iter().map(|client| client.name).collect();
     let command = format!("aye agents remove {}{}", names.join(" "), args.place.flag());
@@ -209,7 +199,6 @@ pub fn remove(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     context.print(lines.as_bytes())
 }
 
-/// What became of a file, for people.
 pub(super) fn line(target: &Target, state: &str) -> String {
     let (name, scope) = (target.client.name, target.scope.as_str());
     format!("{name:<11}  {scope:<8} {state:<22} {}\n", escape::name(&target.path.to_string_lossy()))

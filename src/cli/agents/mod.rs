@@ -1,4 +1,4 @@
-//! `aye agents`: coding agents hooked up to the gate.
+//! `aye agents`: hooks of coding agents.
 
 mod file;
 mod hook;
@@ -25,12 +25,10 @@ pub use project::{Hooked, hooked, is_tracked};
   aye agents show
   aye agents remove claude-code")]
 pub struct Args {
-    /// What to do; show where it is left out.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// What to do with coding agents.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// Put aye's hooks into the settings of a coding agent; all else in them stays.
@@ -67,15 +65,13 @@ pub enum Command {
     Hook(hook::HookArgs),
 }
 
-/// Reads the name of a client.
 fn harness() -> impl TypedValueParser<Value = &'static Client> {
     let names = CLIENTS.iter().map(|client| client.name);
     PossibleValuesParser::new(names).try_map(|name| client(&name).ok_or("no such client"))
 }
 
-/// What gates a patch of `caller` that would be written at once: the hooks of any client that are installed for the
-/// checkout, or for another work tree of the same repository, where it is an agent's: they refuse edits of all of
-/// these. In the tree of a session nothing does.
+/// Gates an agent's direct patch: hooks of any client, installed for one work tree, refuse edits in
+/// all work trees of its repository. A session's tree has no gate.
 pub fn hook_gate(context: &Context, store: &Store, caller: &Caller) -> Option<Gate> {
     let is_held = caller.actor.kind == ActorKind::Agent && !store.is_in_session();
     store.repository().work_dir().filter(|_| is_held)?;
@@ -83,10 +79,7 @@ pub fn hook_gate(context: &Context, store: &Store, caller: &Caller) -> Option<Ga
     tops.any(|top| target::has_hooks(context, &top, None)).then_some(Gate::Hooks)
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Those of `install`; a hook has none, it answers in the agent's own form.
+/// A hook answers an error in the agent's own form.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     match args.command.unwrap_or(Command::Show) {
         Command::Install(args) => install::install(context, &args),

@@ -1,4 +1,4 @@
-//! The settings of this project, not the user's own, that hold aye's hooks; `aye init --remove` takes them out.
+//! Project settings with hooks, for `aye init --remove`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,22 +8,16 @@ use crate::cli::Context;
 use crate::error::Result;
 use crate::repository::Repository;
 
-/// A file of settings with hooks of aye.
 #[derive(Debug)]
 pub struct Hooked {
-    /// The file.
     pub path: PathBuf,
-    /// It stays as it is: git tracks it, and it is aye's own.
+    /// Git tracks the file, and only aye wrote it.
     pub is_staying: bool,
-    /// What is left of it without the hooks, if anything is.
     rest: Option<String>,
 }
 
 impl Hooked {
-    /// Takes the hooks out. No file that git tracks is removed.
-    ///
-    /// # Errors
-    /// Those of the file system.
+    /// Removes no file that git tracks.
     pub fn take_out(&self) -> Result<()> {
         match &self.rest {
             Some(rest) => file::write(&self.path, rest),
@@ -33,16 +27,14 @@ impl Hooked {
     }
 }
 
-/// The files of the project with hooks of aye.
-///
 /// # Errors
-/// `invalid_json`; those of the file system, and of git.
+/// `invalid_json`
 pub fn hooked(context: &Context, repository: &Repository) -> Result<Vec<Hooked>> {
     let mut found = Vec::new();
     for target in targets(context, top(context).as_deref()) {
         let (path, client) = (target.path, target.client);
         let text = read(&path)?.unwrap_or_default();
-        // What is not JSON has no hooks of aye's.
+        // Files that are not JSON have no hooks of aye.
         if target.scope == Scope::User || client.is_in(&text) != Ok(true) {
             continue;
         }
@@ -55,10 +47,7 @@ pub fn hooked(context: &Context, repository: &Repository) -> Result<Vec<Hooked>>
     Ok(found)
 }
 
-/// Whether git tracks the file at `path`, absolute or relative to the top.
-///
-/// # Errors
-/// Those of git.
+/// `path`: absolute, or relative to the top.
 pub fn is_tracked(repository: &Repository, path: &Path) -> Result<bool> {
     let asked = repository.git()?.args(["ls-files", "--error-unmatch", "--"]).arg(path);
     Ok(asked.env("GIT_LITERAL_PATHSPECS", "1").answer()?.ok())

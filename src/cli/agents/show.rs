@@ -1,4 +1,4 @@
-//! `aye agents show`: which settings hold hooks, and which agents are gated by them.
+//! `aye agents show`: settings with hooks, and agents gated by them.
 
 use std::path::Path;
 
@@ -9,11 +9,7 @@ use crate::cli::Context;
 use crate::error::{Exit, Result};
 use crate::harness::CLIENTS;
 
-/// Shows where hooks are. Status 1 where they are nowhere, or where an agent that is installed here has none, or does
-/// not trust them.
-///
-/// # Errors
-/// `invalid_json` and those of the file system.
+/// Exit status 1 without any hooks, or if an installed client has none or does not trust them.
 pub fn show(context: &mut Context) -> Result<Exit> {
     if let Err(error) = context.state_directory() {
         context
@@ -49,7 +45,7 @@ pub fn show(context: &mut Context) -> Result<Exit> {
     Ok(if is_gated { Exit::Done } else { Exit::Negative })
 }
 
-/// Whether a person has trusted the hooks in `text`, the file of `target`, where the client asks for that.
+/// False if the client requires a person's trust in the hooks and has none.
 fn trusted(context: &Context, target: &Target, text: &str) -> Result<bool> {
     let config = trees_file(context, target.client).map(|file| read(&file)).transpose()?.flatten();
     let config = config.unwrap_or_default();

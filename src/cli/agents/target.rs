@@ -1,4 +1,4 @@
-//! The files of settings that hook coding agents up.
+//! Settings files that may hold hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -9,19 +9,14 @@ use crate::error::Result;
 use crate::harness::{CLIENTS, Client};
 use crate::store::Store;
 
-/// Whose settings a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Of everybody who works in this project.
     Project,
-    /// The user's own, for this project.
     Local,
-    /// The user's own, for every project.
     User,
 }
 
 impl Scope {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Project => "project",
@@ -31,7 +26,6 @@ impl Scope {
     }
 }
 
-/// A file of hooks.
 pub(super) struct Target {
     pub(super) client: &'static Client,
     pub(super) scope: Scope,
@@ -39,15 +33,11 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Whether hooks of aye are in `text`, the file.
-    ///
-    /// # Errors
-    /// `invalid_json`.
     pub(super) fn is_in(&self, text: &str) -> Result<bool> {
         self.client.is_in(text).map_err(|why| unreadable(&self.path, &why))
     }
 
-    /// Whether they are in the file. What cannot be read is no reason to let anything pass.
+    /// An unreadable file counts: the gate stays closed.
     fn is_there(&self) -> bool {
         match read(&self.path) {
             Ok(text) => text.is_some_and(|text| self.client.is_in(&text).unwrap_or(false)),
@@ -56,12 +46,10 @@ impl Target {
     }
 }
 
-/// The top of the work tree.
 pub(super) fn top(context: &Context) -> Option<PathBuf> {
     Store::discover(&context.directory).ok()?.repository().work_dir()
 }
 
-/// The directory of the user's own settings of `client`.
 pub(super) fn own(context: &Context, client: &Client) -> Option<PathBuf> {
     client.own.iter().find_map(|(name, below)| {
         let base = context.var(name).map(PathBuf::from).filter(|path| path.is_absolute())?;
@@ -69,12 +57,10 @@ pub(super) fn own(context: &Context, client: &Client) -> Option<PathBuf> {
     })
 }
 
-/// The file in which `client` is told of the trees of sessions.
 pub(super) fn trees_file(context: &Context, client: &Client) -> Option<PathBuf> {
     Some(own(context, client)?.join(client.trees.file()?))
 }
 
-/// The files of all clients: the user's own, and those of the project at `top`.
 pub(super) fn targets(context: &Context, top: Option<&Path>) -> Vec<Target> {
     let of = |client: &'static Client| {
         let project = top.map(|top| top.join(client.project));
@@ -91,7 +77,7 @@ pub(super) fn targets(context: &Context, top: Option<&Path>) -> Vec<Target> {
     CLIENTS.iter().flat_map(of).collect()
 }
 
-/// Why an agent does not write one of `files`, which hook clients up, from `directory`.
+/// Refuses an agent's edit of `files` if one of them connects a client to the gate.
 pub(super) fn guards(context: &Context, directory: &Path, files: &[PathBuf]) -> Option<String> {
     let found = Real::default();
     let own = targets(context, None).into_iter().map(|target| target.path);
@@ -102,7 +88,7 @@ pub(super) fn guards(context: &Context, directory: &Path, files: &[PathBuf]) -> 
     Some(format!("{} hooks agents up to the review, and is not edited by one.", file.display()))
 }
 
-/// Whether hooks of `client`, or of any, are there for the project at `top`, in its settings or in the user's own.
+/// Settings are the user's or the project's; `None` stands for any client.
 pub(super) fn has_hooks(context: &Context, top: &Path, client: Option<&Client>) -> bool {
     let all = targets(context, Some(top));
     let is_its = |target: &&Target| client.is_none_or(|client| target.client.name == client.name);

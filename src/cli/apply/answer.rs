@@ -1,4 +1,4 @@
-//! What `aye apply` and `aye undo` print.
+//! Output of `aye apply` and `aye undo`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +17,7 @@ use crate::words::words;
 pub struct Answer {
     /// `aye/apply@1` or `aye/undo@1`
     pub schema: &'static str,
-    /// Whether it was done (or, with `--dry-run`, would be).
+    /// True if it was done (or, with `--dry-run`, would be).
     pub success: bool,
     /// Nothing was changed because of `--dry-run`.
     pub dry_run: bool,
@@ -34,34 +34,32 @@ pub struct Item {
     pub file_path: String,
     /// `applied` after an apply, `pending` after an undo or a dry run.
     pub status: Status,
-    /// What was done besides recording it.
+    /// Effect besides the record of the decision.
     pub effect: Option<Effect>,
     /// The commit made (apply), or that still contains it (undo).
     pub commit: Option<String>,
     /// Every file and what became of it.
     pub files: Vec<FileItem>,
-    /// What deserved a second look, and where; not of what was undone.
+    /// Marks for a second look, with their places; none for what was undone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
-    /// The proposal made of what was left out (`--split-rest`).
+    /// The proposal with the excluded rest (`--split-rest`).
     pub rest: Option<String>,
     /// The proposal that asks about what a commit hook changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amended: Option<String>,
-    /// With `--dry-run`: the proposal before it in the same command on top of which it does not fit.
+    /// With `--dry-run`: the earlier proposal of the command on top of which this one does not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collides_with: Option<String>,
 }
 
 impl Answer {
-    /// What was done, or not.
     pub fn of(schema: &'static str, success: bool, proposals: Vec<Item>) -> Self {
         Self { schema, success, dry_run: false, proposals }
     }
 }
 
 impl Item {
-    /// A proposal or patch of which nothing else is to be said.
     pub fn plain(
         proposal_id: String,
         file_path: String,
@@ -82,7 +80,6 @@ impl Item {
         }
     }
 
-    /// `proposal`, which stays pending, with these files.
     pub(super) fn pending(
         proposal: &Proposal,
         effect: Effect,
@@ -93,7 +90,6 @@ impl Item {
         Self { effect: Some(effect), marks, ..Self::plain(id, path, Status::Pending, files) }
     }
 
-    /// `proposal`, which was applied.
     pub(super) fn applied(
         proposal: &Proposal,
         applied: Applied,
@@ -119,27 +115,26 @@ words! {
     pub enum Fit {
         /// The file is what the change starts from.
         Clean = "clean",
-        /// It is already what the change leads to.
+        /// The file already has the result of the change.
         Already = "already",
-        /// It has changed elsewhere, and both fit.
+        /// The file has changed elsewhere, and both changes fit.
         Merged = "merged",
-        /// It is generated from the other files.
+        /// The file is generated from the other files.
         Derived = "derived",
-        /// It does not fit.
+        /// The change does not fit.
         Conflict = "conflict",
     }
 }
 
 words! {
-    /// What becomes of a file.
     pub enum Action {
-        /// It is there, and gets other content.
+        /// The file exists, and gets other content.
         Write = "write",
-        /// It is not there yet.
+        /// The file does not exist yet.
         Create = "create",
-        /// It is removed.
+        /// The file is removed.
         Delete = "delete",
-        /// It stays as it is.
+        /// The file stays as it is.
         None = "none",
     }
 }
@@ -147,9 +142,9 @@ words! {
 /// One file of an item.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FileItem {
-    /// Where.
+    /// Path of the file.
     pub path: String,
-    /// What becomes of the file.
+    /// Action on the file.
     pub action: Action,
     /// How the change fits it.
     pub outcome: Fit,
@@ -163,7 +158,6 @@ pub struct FileItem {
 }
 
 impl FileItem {
-    /// The item of a planned file.
     pub fn new(file: &Planned) -> Self {
         Self {
             path: file.path.display().to_string(),
@@ -192,14 +186,12 @@ impl FileItem {
         }
     }
 
-    /// The items of a plan.
     pub(super) fn all(shown: &Shown) -> Vec<Self> {
         let is_foreign = |file: &Planned| shown.foreign().any(|residue| residue.path == file.path);
         let item = |file| Self { not_approved: is_foreign(file), ..Self::new(file) };
         shown.plan.files.iter().map(item).collect()
     }
 
-    /// The line for people.
     pub fn text(&self) -> String {
         let how = self.merged_by.map(MergedBy::as_str).or(self.reason.map(Reason::as_str));
         let how = how.map(|how| format!(" ({how})"));
@@ -213,12 +205,10 @@ impl FileItem {
     }
 }
 
-/// The answer for people.
 pub fn text(answer: &Answer, heading: &str) -> String {
     text_with(answer, |_| heading.to_owned())
 }
 
-/// As [`text`], with a heading for each proposal by its place.
 pub(super) fn text_with(answer: &Answer, heading: impl Fn(usize) -> String) -> String {
     let mut out = String::new();
     for (at, item) in answer.proposals.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Applying what was decided, one proposal after the other.
+//! Applies decided proposals, one after the other.
 
 use super::Args;
 use super::answer::{Answer, Item, text};
@@ -16,25 +16,19 @@ use crate::proposal::{Authority, Proposal};
 use crate::store::Store;
 use crate::text::escape;
 
-/// What was decided.
 pub(super) struct Decided<'a> {
     pub(super) args: &'a Args,
     pub(super) authority: &'a Authority,
     pub(super) proposals: &'a [Proposal],
-    /// What deserves a second look in each of them.
     pub(super) marks: &'a [Vec<Mark>],
     pub(super) request: &'a Request,
-    /// The plans that were looked at; none where nobody was asked.
+    /// Empty for a single proposal without a question.
     pub(super) shown: &'a [Shown],
-    /// The part that was taken.
     pub(super) chosen: &'a Chosen,
 }
 
 impl Decided<'_> {
-    /// Applies the proposals, and prints what came of it.
-    ///
-    /// # Errors
-    /// Those of [`decide::apply()`], where nothing was applied or no filter names the proposals.
+    /// A filter skips failed proposals; named proposals stop at the first failure.
     pub(super) fn carry_out(&self, context: &mut Context, store: &Store) -> Result<Exit> {
         let mut marks = self.marks.iter().cloned();
         let mut items: Vec<Item> = Vec::new();
@@ -51,7 +45,7 @@ impl Decided<'_> {
                 |error| name_lower(context, store, proposal, for_reviewer(error, &proposal.id));
             let applied = match applied.map_err(named) {
                 Ok(applied) => applied,
-                // Each proposal is applied whole, and of a group those that can be.
+                // A proposal is applied whole, and of a filter's group as many as possible.
                 Err(error) if self.args.which.is_filter() && !(items.is_empty() && is_only) => {
                     context.note(&format!("{}: {}", proposal.id, escape::line(error.message())));
                     exit = Exit::Conflict;
@@ -61,7 +55,7 @@ impl Decided<'_> {
                 Err(error) => {
                     let applied: Vec<_> =
                         items.iter().map(|item| item.proposal_id.clone()).collect();
-                    // Elsewhere the error says so.
+                    // Other formats have the ids in the error.
                     if context.format_or(Format::Text) == Format::Text {
                         let answer = Answer::of("aye/apply@1", false, items);
                         context.emit(Format::Text, &answer, || text(&answer, "applied"))?;
@@ -81,7 +75,7 @@ impl Decided<'_> {
             items.push(item);
         }
         if *self.authority.evidence() == Evidence::Flag {
-            // The question would have said so.
+            // Without a question nobody saw the marks.
             items.iter().for_each(|item| notice(context, &item.marks));
         }
         let success = exit == Exit::Done;
@@ -91,7 +85,7 @@ impl Decided<'_> {
     }
 }
 
-/// Notes what is odd about what was `applied`; true where the commit has something else.
+/// True if the commit differs from the approved content.
 fn remark(context: &mut Context, applied: &Applied) -> bool {
     for warning in &applied.warnings {
         context.note(&format!("warning: {}", escape::line(warning)));

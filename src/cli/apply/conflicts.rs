@@ -1,4 +1,4 @@
-//! Proposals that do not fit, alone or on top of each other.
+//! Conflicts of proposals, alone or on top of each other.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,6 @@ use crate::proposal::relations::Relations;
 use crate::proposal::{Proposal, ProposalId};
 use crate::store::Store;
 
-/// Refuses where one of `shown`, the plans of `proposals`, has conflicts.
-///
-/// # Errors
-/// `conflict`.
 pub fn refuse_conflicts(
     context: &Context,
     store: &Store,
@@ -43,7 +39,7 @@ pub fn refuse_conflicts(
     Ok(())
 }
 
-/// `error` of applying `proposal`; a conflict, where what that was made on is not there any more, with that as its hint.
+/// The hint of a conflict names the former lower proposal.
 pub fn name_lower(context: &Context, store: &Store, proposal: &Proposal, error: Error) -> Error {
     if !error.is(&crate::changeset::codes::CONFLICT) {
         return error;
@@ -58,8 +54,8 @@ pub fn name_lower(context: &Context, store: &Store, proposal: &Proposal, error: 
     }
 }
 
-/// The proposal before the one `at` that is in its way: one that writes a file in which that one has a
-/// conflict. Of several, one that changes the same lines, or else the last, unless it lacks what it stands on.
+/// The earlier proposal that writes a file in which the one `at` conflicts: one with the same
+/// lines, or else the last, unless the one `at` lacks a lower proposal.
 pub(super) fn collides_with<'s>(
     shown: &'s [Shown],
     at: usize,
@@ -83,7 +79,7 @@ pub(super) fn collides_with<'s>(
     ids.iter().rev().find(is_same).or(ids.last().filter(|_| !lacks)).copied()
 }
 
-/// What the pending proposals have to do with each other, asked where one does not fit.
+/// Relations are read only if one of several proposals does not fit.
 pub(super) fn related(
     context: &Context,
     store: &Store,

@@ -13,10 +13,6 @@ use crate::proposal::{Proposal, ProposalId};
 use crate::render::diff;
 use crate::store::Store;
 
-/// Says what applying `proposals` would do.
-///
-/// # Errors
-/// Those of the use cases.
 pub(super) fn run(
     context: &mut Context,
     store: &Store,
@@ -49,7 +45,7 @@ pub(super) fn run(
     let options = pager::options(context, store.repository());
     let mut diffs = String::new();
     for shown in &shown {
-        // What was proposed is in `aye diff`; here is what would be written otherwise.
+        // `aye diff` shows the proposal; here only what differs from it.
         if !shown.is_as_proposed() && shown.plan.refusal().is_none() {
             let changes = store.repository().with_sources(shown.changes());
             if !changes.is_empty() {

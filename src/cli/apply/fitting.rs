@@ -1,4 +1,4 @@
-//! Which of the proposals that a filter names can be applied.
+//! Proposals of a filter that can be applied.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,6 @@ use crate::proposal::event::Effect;
 use crate::store::Store;
 use crate::text::escape;
 
-/// Those of `proposals`, which a filter names, that fit one on top of the other; notes name the others.
-///
-/// # Errors
-/// `conflict` where none does, or why the first of them cannot be planned.
 pub(super) fn fitting(
     context: &Context,
     store: &Store,

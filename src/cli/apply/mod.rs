@@ -28,15 +28,15 @@ use crate::store::{Store, View};
 
 /// Apply pending proposals to the files.
 ///
-/// All files of a proposal are written or none. Where a file has changed since, both changes are
+/// All files of a proposal are written or none. If a file has changed since, both changes are
 /// merged if they fit; if they do not, nothing is written and the exit status is 5.
 ///
-/// At a terminal, the question shows files now against files afterwards, and apart from that what
-/// the same files hold besides: y applies the proposal alone, i approves the other changes too.
-/// --yes decides without a question; a proposal with several revisions then has to be named as
-/// ID@REV, as `aye diff` prints it. Memory and sensitive paths are decided at a terminal unless the
-/// policy says otherwise. What was made for another branch than the one that is checked out is a
-/// question at a terminal, and --yes takes it with --any-branch alone.
+/// At a terminal, the question shows files now against files afterwards, and separately what the
+/// same files hold besides. The key y applies the proposal alone, i approves the other changes too.
+/// The flag --yes decides without a question; a proposal with several revisions then has to be
+/// named as ID@REV, as `aye diff` prints it. Memory and sensitive paths are decided at a terminal
+/// unless the policy says otherwise. A proposal made for another branch than the one that is
+/// checked out is a question at a terminal, and --yes takes it with --any-branch alone.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye apply m4k8
@@ -51,7 +51,6 @@ use crate::store::{Store, View};
   aye apply m4k8 --hunks 1,3-5 --split-rest
   aye apply m4k8 --conflict-markers")]
 pub struct Args {
-    /// The proposals.
     #[command(flatten)]
     pub which: Batch,
     /// Do not ask.
@@ -72,29 +71,25 @@ pub struct Args {
     /// Do not write anything; only show what would be done.
     #[arg(long, short = 'n', conflicts_with_all = ["by", "task", "domain", "path"])]
     pub dry_run: bool,
-    /// Where it does not fit, write both versions with conflict markers; it stays pending.
+    /// Write both versions with conflict markers where the proposal does not fit; it stays pending.
     #[arg(long, conflicts_with_all = ["index", "commit"])]
     pub conflict_markers: bool,
     /// Approve other changes that the same files hold, too: they were looked at.
     #[arg(long, conflicts_with_all = ["mark_only", "conflict_markers"])]
     pub take_residue: bool,
-    /// Where they were made.
     #[command(flatten)]
     pub branch: BranchArgs,
-    /// What they stand on.
     #[command(flatten)]
     pub lower: LowerArgs,
-    /// Which part.
     #[command(flatten)]
     pub part: PartArgs,
 }
 
-/// Runs the command. Several proposals are planned together first: if one does not fit on top of
-/// those before it, none is applied.
+/// All proposals are planned first: if one does not fit on the earlier ones, none is applied.
 ///
 /// # Errors
-/// `proposal_not_found`, `not_pending`, `revision_required`, `other_branch`, `conflict`, the refusals of
-/// [`Context::authorise`], and those of [`decide::apply()`].
+/// `proposal_not_found`, `not_pending`, `revision_required`, `other_branch`, `conflict`, and the
+/// refusals of [`Context::authorise`].
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let _head = store.repository().pin_head();
@@ -132,8 +127,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let turn = Turn { args: &args, asking: &asking, marks: &found, by_flag, effect };
     loop {
         match turn.take(context, &store) {
-            // A person looks again; where nobody is asked, or both versions are wanted, it is an error like any
-            // other.
+            // A person looks again; without a question, or with markers, the error is an ordinary
+            // one.
             Err(error)
                 if turn.asks()
                     && !args.conflict_markers
@@ -146,10 +141,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
 }
 
-/// The pending proposals that the flags name, with what they stand on if that is wanted.
 fn named(context: &mut Context, store: &Store, view: &View, args: &Args) -> Result<Vec<Proposal>> {
     let proposals = args.which.pending(context, store, view)?;
-    // What cannot be taken along is refused at once where nobody would be asked, as without --dry-run.
+    // If nobody would be asked, a missing lower proposal is refused at once, as without --dry-run.
     let is_tried = args.dry_run && !args.lower.with_lower;
     let asks = is_tried || (!args.yes && context.interactive());
     let proposals = args.lower.settle(context, store, view, proposals, asks)?;
@@ -161,7 +155,6 @@ fn named(context: &mut Context, store: &Store, view: &View, args: &Args) -> Resu
 }
 
 impl Args {
-    /// What becomes of the files.
     fn effect(&self) -> Effect {
         if self.mark_only {
             Effect::MarkOnly
@@ -174,7 +167,6 @@ impl Args {
         }
     }
 
-    /// The flags that a person has to repeat.
     fn flags(&self) -> String {
         let set = [
             (self.mark_only, " --mark-only"),
@@ -191,7 +183,6 @@ impl Args {
     }
 }
 
-/// The digest of those of `shown` that fit: see [`decide::group`].
 fn digest_of(shown: &[Shown], takes_residue: bool) -> String {
     let fitting = shown.iter().filter(|shown| shown.plan.refusal().is_none());
     decide::group::of_apply(fitting, takes_residue)

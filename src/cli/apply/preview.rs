@@ -1,4 +1,4 @@
-//! What is about to be written, as the question shows it.
+//! Preview of the files, as the question shows it.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,9 @@ use crate::repository::Repository;
 use crate::store::Store;
 use crate::text::escape;
 
-/// The part that is taken of one proposal, and of each what is committed already.
+/// A part of one proposal, and what is committed already of each.
 pub type Wanted<'a> = (Option<&'a Part>, &'a BTreeMap<ProposalId, Made>);
 
-/// What applying `proposals` one after the other comes to, or `part` of one; of those in `made`, what is
-/// committed already.
-///
-/// # Errors
-/// As [`show`](crate::decide::show), and what the work tree refuses; with the id of the proposal.
 pub fn shown(
     store: &Store,
     proposals: &[Proposal],
@@ -37,10 +32,6 @@ pub fn shown(
     each_shown(store, proposals, wanted, effect)?.into_iter().zip(proposals).map(named).collect()
 }
 
-/// As [`shown`], where what concerns one proposal alone is in its answer.
-///
-/// # Errors
-/// Those of the store.
 pub fn each_shown(
     store: &Store,
     proposals: &[Proposal],
@@ -57,7 +48,6 @@ pub fn each_shown(
     Ok(proposals.iter().map(show).collect())
 }
 
-/// `error` of planning the proposal `id`, which it names.
 pub fn of_proposal(error: Error, id: &ProposalId) -> Error {
     let error = for_reviewer(error, id);
     if error.message().contains(id.as_str()) {
@@ -68,8 +58,7 @@ pub fn of_proposal(error: Error, id: &ProposalId) -> Error {
     if is_named { error } else { error.with("proposal_id", id.as_str()) }
 }
 
-/// `error` about the proposal `id` with a hint for whoever decides: one that changes nothing is no news to
-/// whoever made it.
+/// The hint of `no_change` is for the proposer, not the reviewer.
 pub fn for_reviewer(error: Error, id: &ProposalId) -> Error {
     if error.is(&crate::changeset::codes::NO_CHANGE) {
         error.hint(format!("there is nothing to apply: aye reject {id} -m TEXT"))
@@ -78,11 +67,6 @@ pub fn for_reviewer(error: Error, id: &ProposalId) -> Error {
     }
 }
 
-/// Shows what is about to be written: every file and what becomes of it, then files now against
-/// files afterwards, then what the files hold besides.
-///
-/// # Errors
-/// `object_missing`; those of the pager.
 pub fn present(
     context: &mut Context,
     store: &Store,
@@ -105,10 +89,6 @@ pub fn present(
     print(context, store.repository(), &text)
 }
 
-/// Shows what is about to be written, and nothing else: files now against files afterwards.
-///
-/// # Errors
-/// Those of the pager.
 pub fn changes(
     context: &mut Context,
     repository: &Repository,
@@ -123,7 +103,7 @@ pub fn changes(
 
 fn options(context: &Context, repository: &Repository) -> diff::Options {
     let options = pager::options(context, repository);
-    // What is about to be approved is shown, however large.
+    // An approval covers the whole diff, however large.
     diff::Options { all: true, ..options }
 }
 
@@ -136,11 +116,9 @@ fn print(context: &mut Context, repository: &Repository, text: &str) -> Result<(
     Ok(())
 }
 
-/// More lines than this go through the pager.
 const FIRST_SCREEN: usize = 200;
 
-/// The proposal's own diff of the files that hold its result already: nothing is written there, and
-/// the decision approves that diff all the same.
+/// The files hold this already: nothing is written, but the decision approves the diff.
 pub(super) fn already(
     store: &Store,
     shown: &Shown,
@@ -157,7 +135,6 @@ pub(super) fn already(
     ))
 }
 
-/// What the files hold that is not the proposal's, as a diff of its own.
 pub(super) fn residue(shown: &Shown, options: &diff::Options) -> String {
     let changes: Vec<FileChange> = shown.foreign().map(Residue::change).collect();
     if changes.is_empty() {
@@ -174,8 +151,6 @@ fn summary(proposal: &Proposal, files: &[Planned]) -> String {
     format!("{}\n{}", proposal.id, lines.trim_end())
 }
 
-/// A note about files that hold changes of others, which were not approved; of many files, it
-/// names the first.
 pub fn not_approved(paths: &[String]) -> Option<String> {
     const MOST_NAMED: usize = 3;
     let named: Vec<_> = paths.iter().take(MOST_NAMED).map(|path| escape::name(path)).collect();

@@ -1,4 +1,4 @@
-//! Planning, showing, asking and deciding: once, and again where what was shown has changed meanwhile.
+//! Plans, shows, asks and decides; again if the files changed meanwhile.
 
 use super::carry_out::Decided;
 use super::conflicts::refuse_conflicts;
@@ -14,27 +14,21 @@ use crate::proposal::Authority;
 use crate::proposal::event::{Effect, Evidence};
 use crate::store::Store;
 
-/// What is decided, and what is asked of it.
 pub(super) struct Turn<'a> {
     pub(super) args: &'a Args,
     pub(super) asking: &'a Asking<'a>,
-    /// What deserves a second look in each proposal.
     pub(super) marks: &'a [Vec<Mark>],
-    /// Who decides, where nobody is asked.
     pub(super) by_flag: Option<Authority>,
     pub(super) effect: Effect,
 }
 
 impl Turn<'_> {
-    /// Whether somebody is asked.
     pub(super) fn asks(&self) -> bool {
         self.by_flag.is_none()
     }
 
-    /// Plans, shows, asks where somebody is asked, and applies.
-    ///
     /// # Errors
-    /// `changed_since_shown`, after which it can be taken again; those of the use cases.
+    /// `changed_since_shown`: the caller tries again.
     pub(super) fn take(&self, context: &mut Context, store: &Store) -> Result<Exit> {
         let chosen = self.choose(context, store)?;
         let ids = self.asking.proposals.iter().map(|proposal| &proposal.id);
@@ -90,7 +84,6 @@ impl Turn<'_> {
         self.asking.proposals.len() > 1 || self.args.which.is_filter()
     }
 
-    /// The part that the flags choose.
     fn choose(&self, context: &Context, store: &Store) -> Result<Chosen> {
         if self.args.mark_only || self.args.conflict_markers {
             return Ok(Chosen::default());
@@ -107,8 +100,7 @@ impl Turn<'_> {
         Ok(chosen)
     }
 
-    /// What would be written; nothing of one that is not asked about: it is planned as it is applied, and refused
-    /// there all the same.
+    /// A single proposal without a question is planned when it is applied.
     fn plan(&self, store: &Store, chosen: &Chosen) -> Result<Vec<Shown>> {
         if !self.asks() && !self.is_group() && !self.args.conflict_markers {
             return Ok(Vec::new());
@@ -118,7 +110,7 @@ impl Turn<'_> {
     }
 }
 
-/// Asks. `None` is no; `Some(true)` approves what the files hold besides, too.
+/// `Some(true)` also approves the other changes in the files.
 fn ask(
     context: &mut Context,
     question: &str,

@@ -1,4 +1,4 @@
-//! `aye demo`: the whole main job, on a repository nobody minds.
+//! `aye demo`: the main workflow in a scratch repository.
 
 mod scratch;
 mod stage;
@@ -14,22 +14,19 @@ use crate::text::shell;
 
 /// Show the main workflow in a scratch repository.
 ///
-/// Makes a small generated repository, in which agents propose changes. At a terminal you review them, in
-/// three screens: an easy yes, a risky one, two on the same line; then `undo` and the log. Without a terminal
-/// the same story is printed. More proposals wait at the end. Nothing outside of the scratch directory is
-/// touched; it stays where it is for you to go on in.
+/// Makes a small generated repository, in which agents propose changes. At a terminal you review
+/// them, in three screens: an easy yes, a risky one, two on the same line; then `undo` and the log.
+/// Without a terminal the same story is printed. More proposals wait at the end. Nothing outside of
+/// the scratch directory is touched; it stays where it is for you to go on in.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  aye demo\n  aye demo --dir /tmp/play")]
 pub struct Args {
-    /// Where to make the scratch directory (absent or empty); a temporary directory otherwise.
+    /// The scratch directory to make (absent or empty); a temporary directory otherwise.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Whatever a step of it says; a temporary directory is then removed.
+/// A failure removes the temporary directory.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let story: Story = serde_yaml::from_str(include_str!("story.yaml"))
         .map_err(|error| Error::bug(format!("the story of the demonstration: {error}")))?;
@@ -53,8 +50,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     context.print(closing(&root, &aye).as_bytes())
 }
 
-/// What to type for this program: `aye` where that is found, else its path. A launcher (that of the
-/// npm package) passes its own path as the name of the program that it starts.
+/// `aye` if PATH finds this program, else its path. npm's launcher passes its own path as the
+/// program's name.
 fn name(context: &Context, program: &Path) -> String {
     let launcher = std::env::args_os().next().map(PathBuf::from);
     let launcher = launcher.filter(|path| path.is_absolute() && path.is_file());

@@ -1,14 +1,12 @@
-//! The scratch directory with a small generated repository.
+//! A small generated repository in the scratch directory.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result, codes};
 use crate::git::Git;
 
-/// Makes `directory`, which must be absent or empty, with the repository `shop` in it.
-///
 /// # Errors
-/// `invalid_argument` if the directory holds something; `git_failed`, `io_error`.
+/// `invalid_argument` if the directory holds something.
 pub fn make(directory: &Path, files: &[[String; 3]]) -> Result<PathBuf> {
     let shown = directory.display();
     let failed = |error: std::io::Error| Error::io(format!("use the directory {shown}"), &error);
@@ -20,10 +18,9 @@ pub fn make(directory: &Path, files: &[[String; 3]]) -> Result<PathBuf> {
             .hint("name a new directory, or leave --dir out for a temporary one"));
     }
     std::fs::create_dir(&root).map_err(failed)?;
-    // Without what the user's configuration adds to a commit.
+    // Settings of the user must not change commits.
     let git = || Git::new(&root).fresh().without_hooks().config("commit.gpgSign", "false");
     git().args(["init", "--quiet", "--initial-branch=main"]).run()?;
-    // Where the user has no identity, so that commits work.
     for (key, otherwise) in [("user.name", "Demo User"), ("user.email", "demo@example.com")] {
         if git().args(["config", key]).run().is_err() {
             git().args(["config", key, otherwise]).run()?;

@@ -1,4 +1,4 @@
-//! Plays the story: this program started again, as a person or as an agent.
+//! Plays the story: starts this program as a person or an agent.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::prompt::{Answer, Hold, Prompt};
 use crate::render::style::{Palette, Role};
 use crate::text::{escape, shell};
 
-/// `story.yaml`, which says what its parts are.
+/// `story.yaml`, which explains its parts.
 #[derive(Deserialize)]
 pub struct Story {
     pub files: Vec<[String; 3]>,
@@ -22,7 +22,6 @@ pub struct Story {
     pub waiting: Vec<String>,
 }
 
-/// A change to propose, or a command; neither is the title of a part.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Step {
@@ -35,24 +34,20 @@ pub struct Step {
 
 const YOU: &str = "you";
 
-/// The scratch repository, and what was proposed in it.
 pub struct Stage<'a> {
     pub context: &'a mut Context,
     pub root: &'a Path,
     pub story: &'a Story,
-    /// This program.
     pub program: PathBuf,
-    /// Nothing is shown.
     pub quiet: bool,
-    /// The ids, by the names of the changes.
     pub ids: BTreeMap<String, String>,
 }
 
 impl Stage<'_> {
-    /// Plays `steps` up to their end, or at a terminal (`asks`) as far as the person wants.
+    /// At a terminal (`asks`) the person may stop early.
     ///
     /// # Errors
-    /// `bug` where a step ends otherwise than it says.
+    /// `bug` if a step ends differently than the story says.
     pub fn play(&mut self, steps: &[Step], asks: bool) -> Result<()> {
         for (at, step) in steps.iter().enumerate() {
             if !step.propose.is_empty() {
@@ -69,10 +64,6 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// Prints a paragraph.
-    ///
-    /// # Errors
-    /// `io_error`.
     pub fn say(&mut self, role: Role, text: &str) -> Result<()> {
         if self.quiet || text.is_empty() {
             return Ok(());
@@ -88,10 +79,6 @@ impl Stage<'_> {
         Ok(matches!(answer, Answer::Line(_)))
     }
 
-    /// Proposes the change of that name.
-    ///
-    /// # Errors
-    /// `bug` where that fails.
     pub fn propose(&mut self, name: &str) -> Result<()> {
         let Some([agent, path, why, old, new]) = self.story.changes.get(name) else {
             return Err(Error::bug(format!("the story has no change {name}")));
@@ -124,7 +111,7 @@ impl Stage<'_> {
         };
         let output = command.output().map_err(|error| not_started(&error))?;
         if !self.quiet {
-            // Of what is done the first line tells enough.
+            // A success needs only its first line.
             let is_done = exit == 0 && ["apply", "undo"].contains(&args[0]);
             let text = String::from_utf8_lossy(&output.stdout);
             let lines = text.split_inclusive('\n').take(if is_done { 1 } else { usize::MAX });
@@ -134,7 +121,6 @@ impl Stage<'_> {
         check(&args, &output, exit)
     }
 
-    /// A member of the JSON document that a command prints.
     fn ask(&self, who: &str, args: &[&str], member: &str) -> Result<String> {
         let output = self.command(who, args).output().map_err(|error| not_started(&error))?;
         check(args, &output, 0)?;
@@ -149,7 +135,7 @@ impl Stage<'_> {
         let color = if self.context.color { "always" } else { "never" };
         command.args(["--color", color]).args(args).stdin(Stdio::null());
         crate::git::scrub(&mut command);
-        // Whoever runs the demonstration: in a scratch repository both parts are played.
+        // The demonstration plays both parts: the caller's markers are removed.
         for marker in crate::actor::MARKERS {
             command.env_remove(marker.variable);
         }
@@ -176,7 +162,6 @@ fn check(args: &[&str], output: &Output, exit: i32) -> Result<()> {
     Err(Error::bug(format!("`aye {command}` ended with {status} in the demonstration: {said}")))
 }
 
-/// A command as somebody would type it.
 fn shown(who: &str, args: &[&str]) -> String {
     let mut text = if who == YOU { "aye".to_owned() } else { format!("AYE_AGENT={who} aye") };
     for arg in args {

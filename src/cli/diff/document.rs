@@ -1,4 +1,4 @@
-//! `aye diff` for programs.
+//! JSON form of `aye diff`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub struct Document<'a> {
     pub schema: &'static str,
     /// The proposal.
     pub proposal_id: &'a str,
-    /// Which revision, counted from 1.
+    /// Number of the revision, counted from 1.
     pub revision: usize,
     /// The files have changed since: this is what applying the proposal would do to them now.
     pub planned: bool,
@@ -29,21 +29,20 @@ pub struct Document<'a> {
 /// One file.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Item {
-    /// Where it is afterwards; before, for a deleted one.
+    /// Path afterwards; for a deleted file, the path before.
     pub file_path: String,
-    /// Where its content comes from, if from elsewhere.
+    /// Path that its content comes from, if from elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-    /// What becomes of it.
+    /// Action on the file.
     pub action: Action,
-    /// Lines added; null for binary content and where too much changes (over 10 MiB or 200,000 lines).
+    /// Lines added; null for binary content and for large changes (over 10 MiB or 200,000 lines).
     pub added: Option<usize>,
     /// Lines removed; null as `added` is.
     pub removed: Option<usize>,
 }
 
 impl<'a> Document<'a> {
-    /// Of `proposal`, whose `changes` are written as `patch`.
     pub fn new(
         proposal: &'a Proposal,
         planned: bool,

@@ -24,9 +24,9 @@ use crate::text::escape;
 
 /// Show the changes of a proposal.
 ///
-/// Of a pending one: what applying it would do to the files as they are now. Where that is not what
-/// was proposed, a note reports it, and --proposed shows the proposal's own changes. The first line,
-/// on standard error, is ID@REV, by which `aye apply` takes exactly this revision.
+/// A pending proposal is shown as what applying it would do to the files as they are now. If that
+/// is not what was proposed, a note reports it, and --proposed shows the proposal's own changes.
+/// The first line, on standard error, is ID@REV, by which `aye apply` takes exactly this revision.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye diff m4k8
@@ -37,14 +37,13 @@ use crate::text::escape;
   aye diff m4k8 --patch | git apply --check
   aye diff m4k8 --json         files, and the patch")]
 pub struct Args {
-    /// The proposal.
     #[command(flatten)]
     pub which: One,
     /// The changes as they were proposed, also where the files have changed since.
     #[arg(long)]
     pub proposed: bool,
-    /// Run git's difftool on the pending proposal, with the tool NAME or the one of diff.tool; only tools
-    /// of your own configuration (`git config --global`), or that git knows, are run.
+    /// Run git's difftool on the pending proposal, with the tool NAME or the one of diff.tool. Only
+    /// tools of your own configuration (`git config --global`), or that git knows, are run.
     #[arg(
         long,
         value_name = "NAME",
@@ -54,7 +53,6 @@ pub struct Args {
         conflicts_with_all = ["form", "unified", "proposed"]
     )]
     pub tool: Option<String>,
-    /// How it is shown.
     #[command(flatten)]
     pub diff: DiffArgs,
     /// Only these files, and those below these directories.
@@ -62,15 +60,13 @@ pub struct Args {
     pub paths: Vec<std::ffi::OsString>,
 }
 
-/// Says that a diff is of the present files.
 pub const PLANNED: &str = "note: the files have changed since; this is what applying it would do to them now \
      (aye diff --proposed shows what was proposed)\n";
 
-/// What applying the pending `proposal` would do to the present files, where that is not what was
-/// proposed.
+/// `None` if applying does what was proposed.
 ///
 /// # Errors
-/// `object_missing`, `proposal_archived`, and those of the store.
+/// `object_missing`, `proposal_archived`
 pub fn planned(store: &Store, view: &View, proposal: &Proposal) -> Result<Option<Changeset>> {
     let visible = decide::visible(store, view, proposal)?;
     if visible.planned && !visible.changes.is_empty() {
@@ -80,8 +76,7 @@ pub fn planned(store: &Store, view: &View, proposal: &Proposal) -> Result<Option
     }
 }
 
-/// Says what the files hold that is not the proposal's: beside the diff, which may be a patch for
-/// another program.
+/// These changes stay out of the diff, which may be a patch for another program.
 fn foreign(context: &Context, repository: &Repository, visible: &decide::Visible) {
     let Some(shown) = &visible.shown else { return };
     let changes: Vec<_> = shown.foreign().map(decide::Residue::change).collect();
@@ -93,7 +88,7 @@ fn foreign(context: &Context, repository: &Repository, visible: &decide::Visible
     context.note(render::changeset(&changes, &options).trim_end());
 }
 
-/// Says which of the changes the files have already: the diff shows them, as applying it approves them.
+/// The diff includes these changes: applying approves them.
 fn already(context: &Context, visible: &decide::Visible) {
     let Some(shown) = &visible.shown else { return };
     let there: Vec<String> =
@@ -105,7 +100,6 @@ fn already(context: &Context, visible: &decide::Visible) {
     }
 }
 
-/// Who wrote the current revision.
 fn by(proposal: &Proposal) -> String {
     let author = &proposal.current().actor;
     let name = match proposal.revisions.len() {
@@ -115,10 +109,6 @@ fn by(proposal: &Proposal) -> String {
     format!("by {} ({})", escape::name(name), author.kind.as_str())
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// `proposal_not_found` and its kin; those of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let _head = store.repository().pin_head();
@@ -131,7 +121,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let revision = proposal.current();
     let pending = proposal.status(context.now) == Status::Pending;
     let (mut changeset, is_whole) = match store.changeset(revision) {
-        // What was asked for by its name is shown as it was proposed.
+        // A path that the user names is shown despite the size limit.
         Err(error) if error.is(&codes::SIZE_LIMIT) && !args.paths.is_empty() => {
             let mut records = revision.changes.clone();
             let files = records.iter().map(|record| (&record.path, record.origin.as_ref()));

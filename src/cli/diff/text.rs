@@ -1,4 +1,4 @@
-//! A diff in the form that was asked for.
+//! A diff in the requested form.
 
 use crate::changeset::Changeset;
 use crate::cli::{Context, pager};
@@ -7,7 +7,6 @@ use crate::proposal::event::Subject;
 use crate::render::diff as render;
 use crate::repository::Repository;
 
-/// How a diff is shown.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Diff options")]
 pub struct DiffArgs {
@@ -31,8 +30,6 @@ pub struct DiffArgs {
     pub unified: Option<usize>,
 }
 
-/// The changes of a revision of `proposal` as asked for: a patch byte for byte, anything else as
-/// text for people.
 pub fn bytes(
     context: &Context,
     repository: &Repository,
@@ -47,8 +44,6 @@ pub fn bytes(
     }
 }
 
-/// The changes of a revision of `proposal` as text for people; those of memory by section. `all`: also the lines of
-/// what is large.
 pub(super) fn text(
     context: &Context,
     repository: &Repository,

@@ -1,4 +1,4 @@
-//! The paths that a diff is narrowed to.
+//! Restricts a diff to paths.
 
 use crate::changeset::RepoPath;
 use crate::cli::{Context, paths};
@@ -6,8 +6,7 @@ use crate::error::{Error, Result, codes};
 use crate::proposal::Proposal;
 use crate::repository::Repository;
 
-/// Those of `files`, each with the one that it comes from, at or below `typed`; both sides of a rename where one of
-/// them is. `None`: all of them.
+/// A rename counts on both sides. `None` stands for all files.
 pub(super) fn within<'f>(
     context: &Context,
     repository: &Repository,

@@ -1,11 +1,10 @@
-//! `aye doctor --gc`: what was decided leaves its refs for the ledger.
+//! `aye doctor --gc`: moves decided threads from refs to the ledger.
 
 use crate::cli::Context;
 use crate::error::{Exit, Result};
 use crate::store::push_refspec;
 use crate::text::counted;
 
-/// How `--gc` closes threads.
 #[derive(Debug, clap::Args)]
 pub struct GcArgs {
     /// Close what was decided: its refs go, and the ledger names its commits. No event is lost.
@@ -16,10 +15,8 @@ pub struct GcArgs {
     pub dry_run: bool,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `human_approval_required`, `busy`, and those of the file system.
+/// `human_approval_required`, `busy`
 pub fn run(context: &mut Context, args: &GcArgs) -> Result<Exit> {
     let store = context.store()?;
     context.refuse_agents("close threads", "aye doctor --gc")?;

@@ -1,5 +1,5 @@
-//! What is pushed, as far as a pre-push hook is told: git writes a line for each ref to standard input, and the
-//! pre-commit framework names the first ref in variables.
+//! Refs that are pushed: git writes them to standard input; the pre-commit framework names the
+//! first in variables.
 
 use std::io::Read as _;
 
@@ -7,20 +7,14 @@ use crate::cli::Context;
 use crate::error::{Error, Result};
 use crate::repository::Repository;
 
-/// One ref that is sent.
 pub(super) struct Ref {
-    /// The ref here.
     pub here: String,
-    /// The ref there.
     pub there: String,
-    /// The commit that is sent.
     pub local: String,
-    /// The commit that is there, of zeros where there is none.
     pub remote: String,
 }
 
-/// What the hook that was run with `args` is told of: what is deleted needs no check. `repository` is what names are
-/// looked up in, if it can be opened.
+/// Deletions need no check. `repository` resolves names, if it can be opened.
 ///
 /// # Errors
 /// `io_error` if standard input cannot be read.
@@ -29,7 +23,7 @@ pub(super) fn read(context: &Context, repository: Option<&Repository>) -> Result
     let mut text = String::new();
     if let Some((here, there)) = var("PRE_COMMIT_LOCAL_BRANCH").zip(var("PRE_COMMIT_REMOTE_BRANCH"))
     {
-        // Without a commit where all of a history is sent.
+        // A whole history is pushed if no commit is named.
         let id = || repository?.repo().rev_parse_single(&*here).ok().map(|id| id.to_string());
         let to = var("PRE_COMMIT_TO_REF").or_else(id).unwrap_or_default();
         let from = var("PRE_COMMIT_FROM_REF").unwrap_or_else(|| "0".to_owned());
@@ -42,7 +36,7 @@ pub(super) fn read(context: &Context, repository: Option<&Repository>) -> Result
 }
 
 fn of_line(line: &str) -> Option<Ref> {
-    // What stands for the ref here may be any name of a commit, such as `:/two words`.
+    // A local name may be any revision expression, as `:/two words`.
     let mut words = line.rsplitn(4, ' ').map(str::to_owned);
     let (remote, there, local) = (words.next()?, words.next()?, words.next()?);
     let here = words.next()?;
@@ -50,7 +44,6 @@ fn of_line(line: &str) -> Option<Ref> {
     (!is_zero(&local) && hex(&local) && hex(&remote)).then_some(Ref { here, there, local, remote })
 }
 
-/// Whether `id` stands for no commit.
 fn is_zero(id: &str) -> bool {
     id.bytes().all(|byte| byte == b'0')
 }

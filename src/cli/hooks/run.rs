@@ -1,5 +1,5 @@
-//! What git hooks run. Only a finding stops git: what goes wrong in aye itself is a warning, since a broken gate must
-//! not lock people out of their own repository.
+//! The git hooks. Only a finding stops git; an error of aye is a warning, since a broken gate must
+//! not lock people out of their repository.
 
 use std::ffi::OsString;
 
@@ -17,10 +17,7 @@ use crate::report::{Finding, Level, Report, Rule};
 use crate::store::{Sent, Space};
 use crate::text::escape;
 
-/// Runs `hook` with what git passed to it.
-///
-/// # Errors
-/// Never: an error becomes a warning and lets git go on.
+/// An error becomes a warning, and git goes on.
 pub(super) fn run(context: &mut Context, hook: Hook, args: &[OsString]) -> Result<Exit> {
     let result = match hook {
         Hook::PreCommit => check::staged(context).and_then(|report| say(context, &report)),
@@ -37,7 +34,6 @@ pub(super) fn run(context: &mut Context, hook: Hook, args: &[OsString]) -> Resul
     })
 }
 
-/// Prints a report that has something to say: in one line, where nothing in it stops git.
 fn say(context: &mut Context, report: &Report) -> Result<Exit> {
     let findings = report.findings();
     if findings.iter().any(|finding| finding.level != Level::Note) {
@@ -69,7 +65,7 @@ fn pre_push(context: &mut Context) -> Result<Report> {
     if pushed.is_empty() {
         return Ok(report);
     }
-    // Before anything else can go wrong: what goes to the wrong remote cannot be taken back.
+    // First of all: content on the wrong remote cannot be recalled.
     for push in &pushed {
         let sent = Sent { local: &push.here, remote: &push.there };
         report.extend(sent.refusal().map(not_for_remote));
@@ -87,7 +83,7 @@ fn pre_push(context: &mut Context) -> Result<Report> {
     if !report.findings().is_empty() {
         return Ok(report);
     }
-    // What no remote has yet. Threads are pushed as they are.
+    // Commits that no remote has are checked; threads are pushed as they are.
     let is_thread =
         |push: &&Ref| [&push.here, &push.there].iter().any(|it| it.starts_with("refs/aye/"));
     let pushed: Vec<&Ref> = pushed.iter().filter(|push| !is_thread(push)).collect();
@@ -100,7 +96,7 @@ fn pre_push(context: &mut Context) -> Result<Report> {
     let arguments: Vec<&str> = sent.chain(["--not", "--remotes"]).chain(known).collect();
     let ids =
         if pushed.is_empty() { Vec::new() } else { commits::list(store.repository(), &arguments)? };
-    // Anybody can have brought a decision that differs: that never keeps others from pushing.
+    // Anybody can add a differing decision, which must not block others' pushes.
     let fail_on = check::hook_fail_on(context, store.repository()).without(Concern::Contested);
     let scope = Scope::default();
     let pending = Pending::new(&view, context.now, &scope, &[]);
@@ -119,15 +115,14 @@ fn not_for_remote(why: String) -> Finding {
     Finding::new("not_for_remote", Level::Error, why).hint(hint)
 }
 
-/// Records the new commit on the proposals that its trailers name and that it holds as approved.
 fn post_commit(context: &mut Context) -> Result<()> {
-    // The apply that commits records it itself, and holds the store's lock.
+    // `apply --commit` records it, and holds the store's lock.
     if context.var(COMMITTING).is_some() {
         return Ok(());
     }
     let store = context.store_here()?;
     let view = store.view()?;
-    // What a trial commits is gone with it.
+    // A trial's commit disappears with it.
     if !view.has_events() || store.require_clone().is_err() || store.is_in_trial() {
         return Ok(());
     }

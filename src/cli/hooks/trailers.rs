@@ -1,4 +1,4 @@
-//! The trailers of a commit message: those of the applied proposals that the commit brings.
+//! Trailers of the applied proposals that a commit brings.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,15 +13,11 @@ use crate::git::{COMMITTING, Git};
 use crate::proposal::trailers;
 use crate::text;
 
-/// The trailers, in their order.
 const KINDS: [&str; 4] = ["Proposal-Id:", "Proposed-by:", "Assisted-by:", "Reviewed-by:"];
 
-/// Adds the trailers to the message in the file that git names, where somebody has written one.
-///
-/// # Errors
-/// If the store or the index cannot be read, or git cannot write the message.
+/// A message file without a message stays unchanged.
 pub(super) fn add(context: &mut Context, args: &[OsString]) -> Result<()> {
-    // `apply --commit` has its own.
+    // `apply --commit` adds its own.
     let Some(file) = args.first().filter(|_| context.var(COMMITTING).is_none()) else {
         return Ok(());
     };
@@ -37,10 +33,9 @@ pub(super) fn add(context: &mut Context, args: &[OsString]) -> Result<()> {
     let is_wanted = store.repository().settings().is_ok_and(|settings| settings.assisted_by);
     let lines = |proposal| trailers::of(proposal, &steps::reviewers(&view, proposal), is_wanted);
     let mut all: Vec<String> = proposals.iter().flat_map(lines).collect();
-    // All of a kind together: a name that stands for several proposals is written once.
+    // A name that several proposals share gets one line.
     all.sort_by_key(|trailer| KINDS.iter().position(|kind| trailer.starts_with(kind)));
-    // A commit message has no divider: a line of dashes in it is text. Nor do the user's settings
-    // for trailers of their own say anything about these.
+    // Dashes in a commit message are no divider. The user's settings for trailers do not apply.
     let mut git = Git::new(&context.directory)
         .config("trailer.separators", ":")
         .args(["interpret-trailers", "--in-place", "--no-divider"])
@@ -48,12 +43,11 @@ pub(super) fn add(context: &mut Context, args: &[OsString]) -> Result<()> {
     for trailer in all {
         git = git.arg("--trailer").arg(text::one_line(trailer.trim()));
     }
-    // Without `--`: a file name that looks like an option is one only if the caller made it so.
+    // `./` keeps the name from being read as an option.
     git.arg(Path::new(".").join(file)).run().map(drop)
 }
 
-/// Whether there is more in the message `file` than the template it began with: git aborts the commit where there is
-/// not, and does not count Signed-off-by either.
+/// Git aborts a commit whose message is the template; Signed-off-by does not count.
 fn is_written(context: &Context, file: &Path) -> Result<bool> {
     let git = || Git::new(&context.directory);
     let written = |path: &Path| -> Result<Vec<u8>> {
@@ -75,5 +69,4 @@ fn is_written(context: &Context, file: &Path) -> Result<bool> {
     Ok(!message.is_empty() && !is_template())
 }
 
-/// What git writes between a message and what is there to be looked at only.
 const SCISSORS: &[u8] = b"------------------------ >8 ------------------------";

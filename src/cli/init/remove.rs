@@ -1,4 +1,4 @@
-//! `aye init --remove`: remove what aye keeps of a repository.
+//! `aye init --remove`: removes everything of aye from a repository.
 
 use chrono::{DateTime, Utc};
 
@@ -14,11 +14,10 @@ use crate::proposal::rules::Verb;
 use crate::store::{Held, Space, Store};
 use crate::text::{counted, escape};
 
-/// How `--remove` goes about it.
 #[derive(Debug, clap::Args)]
 pub struct RemoveArgs {
-    /// Remove all that aye keeps of this repository instead: proposals, decisions, refs, caches, hooks, sessions
-    /// and settings. Files that git tracks stay.
+    /// Remove all that aye keeps of this repository instead: proposals, decisions, refs, caches,
+    /// hooks, sessions and settings. Files that git tracks stay.
     #[arg(long, conflicts_with_all = ["name", "agents", "git_log"])]
     pub remove: bool,
     /// With --remove: do not ask.
@@ -29,28 +28,22 @@ pub struct RemoveArgs {
     pub dry_run: bool,
 }
 
-/// What is removed besides refs, and what stays.
+/// Removed items besides refs, and files that stay.
 #[derive(Debug)]
 struct Removal {
     hooks: Vec<&'static str>,
     sessions: Vec<String>,
-    /// Settings of coding agents that aye's hooks are taken out of.
     settings: Vec<String>,
-    /// Files of instructions that aye's block for agents is taken out of.
     instructions: Vec<&'static str>,
-    /// Those that keep it, since somebody has edited it.
+    /// These keep their block, since somebody edited it.
     edited: Vec<&'static str>,
-    /// Files for coding agents that stay, since git tracks them and they hold nothing but what aye wrote.
+    /// These stay: git tracks them, and only aye wrote them.
     tracked: Vec<String>,
-    /// Keys, or a whole section, of this clone's git configuration.
     configuration: Vec<&'static str>,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `human_approval_required`, `confirmation_required`, `changed_since_shown`, `busy`, `apply_busy`;
-/// those of the store and the file system.
+/// `human_approval_required`, `confirmation_required`, `changed_since_shown`, `busy`, `apply_busy`
 pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     let store = context.store()?;
     let repository = store.repository();
@@ -74,7 +67,7 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
         tracked,
         configuration: configuration::present(repository)?,
     };
-    // What no proposal has is nowhere else.
+    // Unsubmitted work of a session exists nowhere else: it is refused.
     let sessions = session::hold_all(context, &store)?;
     let lost = text(&held, &removal);
     if args.dry_run {
@@ -91,7 +84,7 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     if context.authorise(&store, &asking)?.is_none() {
         return context.declined("nothing removed");
     }
-    // Before anything is gone.
+    // Compared before anything is removed.
     held.require_as_shown(&store.held(&store.view()?, context.now)?)?;
     let begun = session::names(context, repository)?;
     if let Some(name) = begun.iter().find(|name| !removal.sessions.contains(name)) {
@@ -107,7 +100,7 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     context.print(format!("removed {lost}").as_bytes())
 }
 
-/// Removes it all, with nobody writing files meanwhile. The refs go first: until they are gone,
+/// The apply lock keeps others from writing files. The refs go first: until they are gone,
 /// everything else can be rebuilt from them.
 fn remove(store: &Store, shown: &Held, now: DateTime<Utc>, hooks: &Place) -> Result<()> {
     let repository = store.repository();

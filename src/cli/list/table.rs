@@ -11,8 +11,7 @@ use crate::render::{age, overview};
 use crate::store::Summary;
 use crate::text::escape;
 
-/// The table that people see. Ids are as short as they can be at a terminal, which has `columns`, and
-/// whole elsewhere; a status is shown where it is not the one that was asked for.
+/// Ids are short at a terminal (`columns`) only; a status is shown unless it was asked for.
 pub(super) fn render(
     found: &Found,
     palette: &Palette,
@@ -36,7 +35,7 @@ pub(super) fn render(
         titles.remove(1);
     }
     let mut table = Table::new(&titles);
-    // In turns: neither is worth much if the other takes all the room.
+    // In turns: neither column may take all the room.
     for (description, files) in [(40, 20), (16, 10)] {
         table.shrinks("DESCRIPTION", description, Keep::Start);
         table.shrinks("FILES", files, Keep::End);
@@ -84,7 +83,7 @@ pub(super) fn render(
     table.render(palette, columns)
 }
 
-/// The code of the id, behind `prop_`, split behind its unique beginning.
+/// The id after `prop_`, split after its unique prefix.
 fn split(summary: &Summary) -> (&str, &str) {
     let code = &summary.id.as_str()["prop_".len()..];
     code.split_at(summary.prefix.min(code.len()))

@@ -1,4 +1,4 @@
-//! The document of `aye log`.
+//! JSON form of `aye log`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,17 +21,17 @@ pub struct Log {
 pub struct LogItem {
     /// The commit that is the event.
     pub event: String,
-    /// What happened.
+    /// Kind of event.
     pub kind: String,
-    /// To which proposal.
+    /// The proposal of the event.
     pub proposal_id: Option<String>,
-    /// When.
+    /// Time of the event.
     pub at: String,
-    /// Who: name.
+    /// Name of the actor.
     pub by: String,
-    /// Who: address.
+    /// E-mail address of the actor.
     pub email: String,
-    /// Who: person, agent or build machine.
+    /// Kind of actor: person, agent or build machine.
     pub actor_kind: ActorKind,
     /// The session that the agent's harness names.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,15 +41,15 @@ pub struct LogItem {
     pub model: Option<String>,
     /// The clone that it was written in.
     pub clone: String,
-    /// What was said: a reason, a comment, a description.
+    /// Text of the event: a reason, a comment, a description.
     pub text: Option<String>,
     /// The id of a direct patch, in the events that write it or take it back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch_id: Option<String>,
-    /// What shows that the actor decided: `terminal`, `flag`, `tool` or `hook`.
+    /// Evidence that the actor decided: `terminal`, `flag`, `tool` or `hook`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<String>,
-    /// What a decision did besides: `files`, `index`, `commit`, or `mark_only`.
+    /// Effect of a decision besides its record: `files`, `index`, `commit`, or `mark_only`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<Effect>,
     /// SHA-256 of the decision statement.
@@ -58,7 +58,7 @@ pub struct LogItem {
 }
 
 impl LogItem {
-    /// Whether a tool reports what became of the proposal, which decides nothing.
+    /// True for a tool's report, which decides nothing.
     pub(super) fn is_mark(&self) -> bool {
         self.effect == Some(Effect::MarkOnly) && self.evidence.as_deref() == Some("tool")
     }
@@ -70,7 +70,7 @@ impl From<&LogEntry> for LogItem {
         let event = &stamped.event;
         let papers = stamped.papers();
         let statement = papers.map(|papers| &papers.statement);
-        // Of a proposal, what restores files takes a decision back.
+        // A proposal's undo that restores files ends a decision; a patch's ends none.
         let is_of_patch = matches!(event.data, Data::Patch(_))
             || statement.is_some_and(|it| {
                 it.verdict == Verdict::Undo && it.ends.is_none() && it.manifest.is_some()

@@ -1,4 +1,4 @@
-//! The block for agents in AGENTS.md and CLAUDE.md: put in, and taken out again.
+//! The block for agents in AGENTS.md and CLAUDE.md.
 
 use bstr::ByteSlice as _;
 
@@ -14,17 +14,12 @@ use crate::memory::scaffold::{is_edited, with_block, without_block};
 use crate::repository::Repository;
 use crate::worktree::{Flush, Worktree};
 
-/// What most agents read.
 const AGENTS: &str = "AGENTS.md";
 
-/// Claude's own, which may only lead to the other one.
+/// Claude's own file may be a link to the other one.
 const CLAUDE: &str = "CLAUDE.md";
 
-/// Puts the block into AGENTS.md, and into CLAUDE.md where there is one of its own. A file that cannot be edited, or
-/// that has another block, is named, and stays as it is.
-///
-/// # Errors
-/// None but bugs.
+/// A file that cannot be edited, or has another block, stays, with a note.
 pub fn keep(context: &Context, tree: &Worktree, done: &mut Initialized) -> Result<()> {
     let mut is_left = false;
     for name in [AGENTS, CLAUDE] {
@@ -45,15 +40,12 @@ pub fn keep(context: &Context, tree: &Worktree, done: &mut Initialized) -> Resul
     Ok(())
 }
 
-/// What became of a file.
 enum Outcome {
-    /// Nobody keeps a file of this name, or it only leads to the other one.
+    /// The file is missing, or leads to the other one.
     NotOwn,
-    /// It has the block now.
     Written,
-    /// It has the block already, or is the other one.
+    /// The block is there, or the file is the other one.
     Kept,
-    /// It cannot be edited, and why.
     Left(String),
 }
 
@@ -93,22 +85,16 @@ fn put(tree: &Worktree, name: &str) -> Result<Outcome> {
     })
 }
 
-/// The files of the work tree that have the block.
 #[derive(Debug, Default)]
 pub struct Blocks {
-    /// It is taken out of these, and what is left.
     taken: Vec<(&'static str, RepoPath, File)>,
-    /// Git tracks these, and they hold nothing else.
+    /// Git tracks these files, which hold nothing else.
     pub tracked: Vec<&'static str>,
-    /// It is not as this version writes it.
+    /// The block is not as this version writes it.
     pub edited: Vec<&'static str>,
 }
 
 impl Blocks {
-    /// Looks for them.
-    ///
-    /// # Errors
-    /// Those of git.
     pub fn find(repository: &Repository) -> Result<Self> {
         let mut blocks = Self::default();
         if repository.work_dir().is_none() {
@@ -117,7 +103,7 @@ impl Blocks {
         let tree = repository.worktree()?;
         for name in [AGENTS, CLAUDE] {
             let path = RepoPath::new(name)?;
-            // What cannot be read is not what `init` has written: a symlink, a directory.
+            // `init` writes no symlink or directory.
             let Ok(Some(mut file)) = tree.file(&path) else { continue };
             let Ok(text) = std::str::from_utf8(&file.bytes) else { continue };
             let left = without_block(text);
@@ -136,15 +122,10 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// The names of the files that it is taken out of.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.taken.iter().map(|(name, ..)| *name)
     }
 
-    /// Takes it out; a file goes that holds nothing else.
-    ///
-    /// # Errors
-    /// Those of the work tree.
     pub fn take_out(&self, repository: &Repository) -> Result<()> {
         for (_, path, file) in &self.taken {
             let tree = repository.worktree()?;
@@ -158,7 +139,7 @@ impl Blocks {
     }
 }
 
-/// Whether both are the same file, by a symlink.
+/// True if a symlink makes both one file.
 fn are_one(tree: &Worktree) -> bool {
     let end = |name: &str| std::fs::canonicalize(tree.root().join(name)).ok();
     end(AGENTS).is_some_and(|agents| end(CLAUDE) == Some(agents))

@@ -23,10 +23,6 @@ pub struct Args {
     pub scope: Vec<String>,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Those of the work tree.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let service = open(context, &store)?;

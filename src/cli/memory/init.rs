@@ -23,28 +23,23 @@ pub struct Args {
     /// Name of the project, one line; the directory's otherwise.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Keep a block in AGENTS.md, and in CLAUDE.md where there is one, that tells agents how to propose
-    /// and how to use memory. A block that somebody has edited stays.
+    /// Keep a block in AGENTS.md, and in CLAUDE.md where there is one, that tells agents how to
+    /// propose and how to use memory. A block that somebody has edited stays.
     #[arg(long)]
     pub agents: bool,
 }
 
-/// What `aye memory init` has made.
 #[derive(Debug)]
 pub struct Initialized {
-    /// Files that were written, relative to the repository's top.
     pub created: Vec<String>,
-    /// Files that were there.
     pub kept: Vec<String>,
 }
 
 impl Initialized {
-    /// A line for each file that was written.
     pub fn written(&self) -> String {
         self.created.iter().map(|path| format!("wrote {}\n", escape::line(path))).collect()
     }
 
-    /// What there is to commit, in words: the store, and the files that have the block for agents.
     pub fn to_commit(&self) -> String {
         let files = self.created.iter().chain(&self.kept).map(String::as_str);
         let mut others: Vec<&str> = files.filter(|path| !path.starts_with(DIR)).collect();
@@ -57,10 +52,8 @@ impl Initialized {
     }
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `in_session` and `human_approval_required` for an agent; those of the work tree.
+/// `in_session` and `human_approval_required` for an agent.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     context.refuse_agents_scaffold("aye memory init")?;
     let store = context.store()?;
@@ -76,11 +69,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     context.print((done.written() + &next).as_bytes())
 }
 
-/// Writes what is missing of a store.
-///
 /// # Errors
-/// `invalid_argument` for a name with control characters; `memory_not_initialized` where git has a file that
-/// the work tree lacks; those of the work tree.
+/// `invalid_argument` for a name with control characters; `memory_not_initialized` if git has a
+/// file that the work tree lacks.
 pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initialized> {
     let tree = store.repository().worktree()?;
     if args.name.as_ref().is_some_and(|name| name.contains(char::is_control)) {
@@ -97,8 +88,8 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
     let manifest = tree.file(&repo_path(manifest::PATH)?)?;
     let manifest = manifest.map(|file| Manifest::read(&file.bytes)).transpose()?;
     let wanted = files::files(&name, manifest.as_ref().map(|manifest| &manifest.git));
-    // Of a store that git has no memory is made again: its next commit would drop what the team has there. What
-    // git ignores and merges there follows from the manifest.
+    // A file that git has is not made again: the next commit would drop the team's memory. The
+    // manifest determines the ignore and merge rules.
     for (path, _) in wanted.iter().filter(|(path, _)| !path.starts_with('.')) {
         let path = repo_path(path)?;
         if tree.file(&path)?.is_none()
@@ -111,7 +102,7 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
         let path = repo_path(path)?;
         let shown = path.display().to_string();
         match tree.file(&path)? {
-            // An ignore file that lacks what must not be committed is completed.
+            // An ignore file must list what is not committed.
             Some(file) if shown.ends_with("/.gitignore") => match completed(&file.bytes, &text) {
                 Some(new) => {
                     tree.write_file(&path, &new, file.mode, Flush::Yes)?;
@@ -136,8 +127,7 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
     Ok(done)
 }
 
-/// `old` with the lines of `wanted` that it lacks; `None` if it has them all. Git reads these files as
-/// bytes, in whatever encoding.
+/// Git reads these files as bytes, in any encoding.
 fn completed(old: &[u8], wanted: &str) -> Option<Vec<u8>> {
     let has = |line: &str| old.lines().any(|l| l.trim() == line.as_bytes());
     let missing: Vec<&str> = wanted
@@ -147,7 +137,6 @@ fn completed(old: &[u8], wanted: &str) -> Option<Vec<u8>> {
     (!missing.is_empty()).then(|| with_lines(old, &missing.join("\n")))
 }
 
-/// `old` with `lines` behind it.
 fn with_lines(old: &[u8], lines: &str) -> Vec<u8> {
     let gap: &[u8] = if old.is_empty() || old.ends_with(b"\n") { b"" } else { b"\n" };
     [old, gap, lines.trim_end().as_bytes(), b"\n"].concat()

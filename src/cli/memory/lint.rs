@@ -14,10 +14,6 @@ use crate::error::{Exit, Result};
 Exit status: 0 in order (notes aside), 1 something was found.")]
 pub struct Args {}
 
-/// Runs the command.
-///
-/// # Errors
-/// Those of the store and the work tree.
 pub fn run(context: &mut Context, _args: Args) -> Result<Exit> {
     let store = context.store()?;
     let report = open(context, &store)?.lint()?;

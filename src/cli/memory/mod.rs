@@ -25,12 +25,10 @@ use crate::text::escape;
   aye memory context
   aye memory status")]
 pub struct Args {
-    /// What to do.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// The memory commands, one file each.
 #[derive(Debug, clap::Subcommand)]
 #[command(defer = true)]
 pub enum Command {
@@ -52,10 +50,6 @@ pub enum Command {
     Lint(lint::Args),
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Those of the command.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     match args.command {
         Command::Init(args) => init::run(context, args),
@@ -73,17 +67,15 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 pub struct Answer<T> {
     /// `aye/memory-…@1`
     pub schema: &'static str,
-    /// What it says.
+    /// The answer itself.
     #[serde(flatten)]
     pub answer: T,
 }
 
-/// The memory of the repository the command runs in.
 fn open<'a>(context: &Context, store: &'a Store) -> Result<Service<'a>> {
     Service::open(store, context.actor(store.repository()), context.now)
 }
 
-/// Prints a response; its exit status is a negative answer where it was rejected.
 fn respond(context: &mut Context, schema: &'static str, response: Response) -> Result<Exit> {
     let rejected = response.status == MemoryOutcome::Rejected;
     let answer = Answer { schema, answer: response };

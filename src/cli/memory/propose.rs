@@ -9,7 +9,6 @@ use crate::error::{Error, Exit, Result, codes};
 use crate::memory::MAX_REQUEST_BYTES;
 use crate::tools::json;
 
-/// What the help of either command ends with.
 macro_rules! examples {
     ($verb:literal, $done:literal) => {
         concat!(
@@ -28,9 +27,7 @@ Exit status: 0 ", $done, ", 1 rejected (the answer says why)."
     };
 }
 
-/// The end of the help of `aye memory propose`.
 pub const PROPOSE: &str = examples!("propose", "applied or staged");
-/// The same of `aye memory stage`.
 pub const STAGE: &str = examples!("stage", "staged");
 
 /// Propose a change of memory. One operation by flags, or a whole request as JSON.
@@ -39,30 +36,29 @@ pub struct Args {
     /// Read the whole request as JSON from FILE (- for standard input).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["intent", "operation", "path", "content", "content_file"])]
     pub from_json: Option<std::ffi::OsString>,
-    /// What it is for: update_current, update_shared, session_log, add_pitfall, record_decision,
+    /// Intent: update_current, update_shared, session_log, add_pitfall, record_decision,
     /// refresh_module, update_conventions, archive_stale.
     #[arg(long, value_name = "INTENT", required_unless_present = "from_json")]
     pub intent: Option<String>,
-    /// The operation.
     #[command(flatten)]
     pub operation: Operation,
     /// The content, from FILE (- for standard input).
     #[arg(long, value_name = "FILE", conflicts_with = "content")]
     pub content_file: Option<std::ffi::OsString>,
-    /// Why.
+    /// Reason for the change.
     #[arg(long, short = 'm', value_name = "TEXT", allow_hyphen_values = true)]
     pub rationale: Option<String>,
-    /// Where it comes from: TYPE or TYPE:REF, such as file:src/a.rs:12; repeatable.
+    /// Source of the content: TYPE or TYPE:REF, such as file:src/a.rs:12; repeatable.
     #[arg(long = "source", value_name = "TYPE[:REF]")]
     pub sources: Vec<String>,
 }
 
-/// One operation, as it goes into the request: the fields of which one needs no file of JSON.
+/// The fields of an operation that need no JSON file.
 #[derive(Debug, clap::Args, serde::Serialize)]
 pub struct Operation {
     /// create_file, replace_section, append_section, append_to_section,
     /// replace_section_content, archive_section, remove_section or rename_heading.
-    // `--op` is what agent-memory's own command line calls it.
+    // agent-memory's own command line calls it `--op`.
     #[arg(
         long,
         short = 'o',
@@ -88,10 +84,10 @@ pub struct Operation {
     pub content: Option<String>,
 }
 
-/// Runs the command; `stage` is `aye memory stage`.
+/// `stage` is `aye memory stage`.
 ///
 /// # Errors
-/// `in_session`; those of reading the request and of the store.
+/// `in_session`
 pub fn run(context: &mut Context, args: Args, stage: bool) -> Result<Exit> {
     let store = context.store_to_edit()?;
     let service = open(context, &store)?;
@@ -115,7 +111,7 @@ fn request(context: &Context, args: Args) -> Result<Value> {
             json!({ "intent": args.intent, "operations": [operation] })
         }
     };
-    // What is given on the command line goes along with a whole request, too.
+    // Flags complete a whole request, too.
     if let Value::Object(map) = &mut request {
         if let Some(rationale) = args.rationale {
             map.insert("rationale".into(), rationale.into());
@@ -127,7 +123,6 @@ fn request(context: &Context, args: Args) -> Result<Value> {
     Ok(request)
 }
 
-/// `file:src/a.rs:12` as the request has it.
 fn source(text: &str) -> Value {
     match text.split_once(':') {
         Some((kind, reference)) => json!({ "type": kind, "ref": reference }),

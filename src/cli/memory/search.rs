@@ -15,7 +15,7 @@ use crate::tools::memory_search::Found;
 
 Exit status: 0 found, 1 nothing matched.")]
 pub struct Args {
-    /// What to look for.
+    /// Words to look for.
     #[arg(value_name = "QUERY", required = true)]
     pub query: Vec<String>,
     /// Show at most N sections.
@@ -23,10 +23,6 @@ pub struct Args {
     pub limit: usize,
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Those of the work tree.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let service = open(context, &store)?;

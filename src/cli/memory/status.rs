@@ -16,10 +16,6 @@ use crate::text::escape;
   aye memory status --json")]
 pub struct Args {}
 
-/// Runs the command.
-///
-/// # Errors
-/// Those of the store.
 pub fn run(context: &mut Context, _args: Args) -> Result<Exit> {
     let store = context.store()?;
     let status = open(context, &store)?.status()?;

@@ -1,4 +1,4 @@
-//! What is said of a proposal that was made.
+//! Answer about a new proposal.
 
 use super::note_staged;
 use crate::app::propose::Recorded;
@@ -11,7 +11,7 @@ use crate::store::Store;
 use crate::text::escape;
 use crate::tools::changes::Proposed;
 
-/// Says how the proposal gets a description where it has none, or another one than `message`, because it was pending.
+/// A proposal that was already pending keeps its description instead of `message`.
 pub(super) fn note_description(
     context: &Context,
     store: &Store,
@@ -32,10 +32,6 @@ pub(super) fn note_description(
     context.note(&format!("note: {why}; to tell the reviewer why: `{how}`"));
 }
 
-/// Says what was proposed.
-///
-/// # Errors
-/// If it cannot be printed.
 pub fn answer(context: &mut Context, recorded: &Recorded) -> Result<Exit> {
     note_staged(context, &recorded.taken_back);
     note_adapted(context, &recorded.adapted);
@@ -70,7 +66,6 @@ fn emit(context: &mut Context, answer: &Proposed, id: &ProposalId) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// Says which hunks of a patch went elsewhere, or were matched otherwise, than written.
 pub fn note_adapted(context: &Context, adapted: &[FileReport]) {
     for file in adapted {
         let path = escape::name(&file.path.display().to_string());
@@ -81,7 +76,7 @@ pub fn note_adapted(context: &Context, adapted: &[FileReport]) {
     }
 }
 
-/// Says what the scan found, where the answer itself is text.
+/// JSON answers have the warnings already.
 pub fn warn(context: &mut Context, warnings: &[Warning]) {
     if context.format_or(Format::Text) != Format::Text {
         return;

@@ -1,4 +1,4 @@
-//! The edit of one file on the command line; several are JSON.
+//! The edit of one file by flags.
 
 use std::ffi::OsString;
 
@@ -8,7 +8,6 @@ use crate::changeset::{Mode, Occurrence, Snippet, codes as changeset_codes};
 use crate::error::{Error, Result, codes};
 use crate::repository::Repository;
 
-/// The edit as it was typed.
 #[derive(Debug, Default, clap::Args)]
 pub struct EditArgs {
     /// File to change; several files are changed with --from-json.
@@ -38,12 +37,11 @@ pub struct EditArgs {
     /// Make the file executable (with --content or --content-file).
     #[arg(long)]
     executable: bool,
-    /// Which match to replace if there are several.
+    /// The match to replace if there are several.
     #[arg(long, value_name = "N|all", value_parser = occurrence)]
     occurrence: Option<Occurrence>,
 }
 
-/// `error` with the flag that gives the whole new content, where old content does not do.
 pub fn name_flag(error: Error) -> Error {
     if error.is(&changeset_codes::FILE_EXISTS) {
         error.hint("give the old content to replace, or --content-file for the whole new content")
@@ -63,10 +61,10 @@ fn occurrence(text: &str) -> Result<Occurrence, String> {
 }
 
 impl EditArgs {
-    /// Makes `path` the file, where it was typed in the place of an id.
+    /// The path was typed in the place of an id.
     ///
     /// # Errors
-    /// `usage` where another file is named.
+    /// `usage` if another file is named.
     pub fn name(&mut self, path: OsString) -> Result<()> {
         match self.path.replace(path) {
             None => Ok(()),
@@ -77,8 +75,7 @@ impl EditArgs {
         }
     }
 
-    /// The edit, with what files and standard input hold; `None` where nothing was typed. The path is relative to the
-    /// directory the command was started in.
+    /// The path is relative to the directory of the command's start. `None` if nothing was typed.
     ///
     /// # Errors
     /// `usage` for a wrong combination; `path_invalid`; `file_not_found`.

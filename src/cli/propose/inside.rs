@@ -1,5 +1,4 @@
-//! `aye propose` in the tree of a session: what it says is done to the files there, and the session's proposal
-//! has all of them.
+//! `aye propose` in a session's tree: edits files there, and proposes the session's changes.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,11 +17,10 @@ use crate::session::{Home, codes};
 use crate::store::Store;
 use crate::text::escape;
 
-/// Runs the command in the tree of session `name` of `store`; `found` is what the tree says of itself, and serves
-/// to read paths by alone.
+/// `found` is the tree's own claim, used for reading paths only.
 ///
 /// # Errors
-/// `in_session` for what can only be proposed from outside, `no_change`; those of [`inside::propose`].
+/// `in_session` for sources that can only be proposed from outside; `no_change`.
 pub fn run(
     context: &mut Context,
     mut store: Store,
@@ -88,7 +86,7 @@ pub fn run(
     answer(context, &recorded)
 }
 
-/// Answer of `aye propose` in the tree of a session, from where the git directory cannot be written.
+/// Answer of `aye propose` in a session's tree from where the git directory cannot be written.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Spooled {
     /// `aye/spooled@1`
@@ -99,10 +97,6 @@ pub struct Spooled {
     pub session: String,
 }
 
-/// Says that something is proposed later.
-///
-/// # Errors
-/// If it cannot be printed.
 pub fn spooled(context: &mut Context, name: &str) -> Result<Exit> {
     let session = name.to_owned();
     let answer = Spooled { schema: "aye/spooled@1", success: true, session };

@@ -11,7 +11,6 @@ use crate::repository::{DURATION, parse_duration};
 use crate::tools::edits::{Bytes, JsonEdit, Which, compile, invalid};
 use crate::tools::json::without_mark;
 
-/// One proposal: several edits, or one written directly.
 #[derive(Debug, Default, Deserialize)]
 pub struct Request {
     #[serde(default)]
@@ -31,10 +30,10 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads a request: an object, or a bare list of edits.
+    /// The request may be a bare list of edits.
     ///
     /// # Errors
-    /// `invalid_json` with the place.
+    /// `invalid_json`, with line and column.
     pub fn read(bytes: &[u8]) -> Result<Self> {
         let failed = |error: serde_json::Error| {
             Error::new(&codes::INVALID_JSON, format!("the JSON cannot be used: {error}"))
@@ -61,7 +60,7 @@ impl Request {
         .map_err(failed)
     }
 
-    /// Puts what it says about the proposal into `meta`; the command line wins.
+    /// The command line wins.
     ///
     /// # Errors
     /// `invalid_argument` for an `expires_in` that is not a duration.
@@ -88,8 +87,6 @@ impl Request {
         Ok(())
     }
 
-    /// Its edits, with the paths that `named` reads.
-    ///
     /// # Errors
     /// `invalid_argument` with the edit's index; `path_invalid`.
     pub fn edits(self, named: impl Fn(&[u8]) -> Result<RepoPath>) -> Result<Vec<Edit>> {

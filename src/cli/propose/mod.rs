@@ -39,7 +39,6 @@ use crate::store::{Space, Store};
   aye propose --on m4k8 src/app.ts --old 'let x = 2' --new 'let x = 3' -m 'Then three'
   aye propose --commit topic~1")]
 pub struct Args {
-    /// The edit.
     #[command(flatten)]
     pub edits: EditArgs,
     /// Read several edits as JSON from FILE (- for standard input).
@@ -48,18 +47,15 @@ pub struct Args {
     /// stand in the list "edits".
     #[arg(long, value_name = "FILE", conflicts_with = "path")]
     pub from_json: Option<OsString>,
-    /// What goes with the changes.
     #[command(flatten)]
     pub meta: Meta,
-    /// Something else than edits. Last: its headings would hold for all that follows.
+    /// Last: its help headings would apply to all later arguments.
     #[command(flatten)]
     pub source: SourceArgs,
-    /// Publishing.
     #[command(flatten)]
     pub public: PublicArgs,
 }
 
-/// What goes with the changes of a proposal.
 #[derive(Debug, Default, clap::Args)]
 pub struct Meta {
     /// Why, for the reviewer.
@@ -71,7 +67,7 @@ pub struct Meta {
     /// The task it belongs to (plan:3 names a step of the plan).
     #[arg(long, value_name = "ID")]
     pub task: Option<String>,
-    /// Who proposes; AYE_AGENT or the git identity otherwise.
+    /// Name of the proposer; AYE_AGENT or the git identity otherwise.
     #[arg(long, value_name = "NAME")]
     pub by: Option<String>,
     /// Another agent's proposal that this one replaces; that one stays.
@@ -80,14 +76,15 @@ pub struct Meta {
     /// A pending proposal that the edits, or the patch, are made on top of.
     ///
     /// They are matched in the files as that proposal makes them, and only what they change is
-    /// proposed. Without it an agent's edit of text that only its own pending proposal of the same
-    /// session (AYE_SESSION) makes is put on that one.
+    /// proposed. Without --on, an agent's edit may need text that only its own pending proposal of
+    /// the same session (AYE_SESSION) makes. Such an edit is made on top of that proposal.
     #[arg(long, value_name = "ID", conflicts_with_all = ["worktree", "commit", "range"])]
     pub on: Option<String>,
     /// Keep it in this clone: it is pushed nowhere until `aye revise --public`.
     ///
-    /// Proposals that change a file of aye.private (globs in git's configuration), or one that git
-    /// ignores and does not track, or that stand on something private, are private without this.
+    /// A proposal is private without this if it changes a file of aye.private (globs in git's
+    /// configuration), or one that git ignores and does not track. The same holds for a proposal on
+    /// top of something private.
     #[arg(long, conflicts_with = "public")]
     pub private: bool,
     /// How long it waits for a decision (30m, 12h, 7d, 2w).
@@ -109,18 +106,10 @@ impl Meta {
     }
 }
 
-/// A time span on the command line.
-///
-/// # Errors
-/// A sentence for clap.
 pub fn duration(text: &str) -> Result<Duration, String> {
     parse_duration(text).ok_or_else(|| DURATION.into())
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Those of matching and of the store.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let found = Store::discover(&context.directory)?;
     if let Some((store, name)) = context.session_around(found.repository()) {

@@ -1,4 +1,4 @@
-//! Other ways to say what is proposed: a patch, what is uncommitted, a commit or a range.
+//! Sources other than edits: patch, uncommitted changes, commit, range.
 
 use std::ffi::OsString;
 
@@ -11,17 +11,17 @@ use crate::cli::{Context, paths};
 use crate::error::{Error, Result, codes};
 use crate::text::{escape, shell};
 
-/// A patch, what is uncommitted, a commit or a range, instead of edits.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Other sources")]
 pub struct SourceArgs {
     /// A unified diff or an envelope (*** Begin Patch); - reads standard input.
     #[arg(long, value_name = "FILE", group = "source", conflicts_with_all = ["path", "from_json"])]
     pub patch: Option<OsString>,
-    /// What is not committed, new files too; the files then go back.
+    /// Uncommitted changes, new files too; the files are then reverted.
     ///
-    /// Staged or not; they go back to HEAD, or to what proposals have been applied to them since. The index stays as
-    /// it is. With PATHSPEC, only what it matches, as for git add. Agents have to give one.
+    /// Staged or not. The files return to HEAD, or to what proposals have been applied to them
+    /// since. The index stays as it is. With PATHSPEC, only what it matches, as for git add. Agents
+    /// have to give one.
     #[arg(long, value_name = "PATHSPEC", num_args = 0.., group = "source", conflicts_with_all = ["path", "from_json"])]
     pub worktree: Option<Vec<OsString>>,
     /// The same, but the files stay: what an agent has done already.
@@ -29,23 +29,23 @@ pub struct SourceArgs {
     pub keep: Option<Vec<OsString>>,
     /// The two above: since a commit, a stash, or a time such as 45m.
     ///
-    /// Commits made since are included. A time is a span (45m, 2h, 3d) or as in 2026-01-31T15:00:00Z. Each PATHSPEC
-    /// is a file or a directory then. A stash (git stash create, before the agent starts) leaves your own edits out.
+    /// Commits made since are included. A time is a span (45m, 2h, 3d) or as in
+    /// 2026-01-31T15:00:00Z. Each PATHSPEC is a file or a directory then. A stash (git stash
+    /// create, before the agent starts) leaves your own edits out.
     #[arg(long, value_name = "REV|TIME", conflicts_with_all = ["path", "from_json", "patch", "commit", "range"])]
     pub since: Option<OsString>,
-    /// What a commit changed against its first parent.
+    /// Changes of a commit against its first parent.
     #[arg(long, value_name = "REV", group = "source", conflicts_with_all = ["path", "from_json"])]
     pub commit: Option<OsString>,
-    /// What changed from A to B; with A...B from their merge base.
+    /// Changes from A to B; with A...B from their merge base.
     #[arg(long, value_name = "A..B", group = "source", conflicts_with_all = ["path", "from_json"])]
     pub range: Option<OsString>,
-    /// How a patch is read.
     #[command(flatten)]
     pub read: ReadArgs,
 }
 
 impl SourceArgs {
-    /// Refuses what says how a patch is read where none is. (A commit can be taken back.)
+    /// `-R` also reverses a commit or a range.
     fn refuse_unused(&self) -> Result<()> {
         let read = &self.read;
         let a_patch = self.patch.is_some();
@@ -62,7 +62,6 @@ impl SourceArgs {
         Err(Error::new(&codes::USAGE, message).hint("leave it out, or name a patch with --patch"))
     }
 
-    /// The files of the work tree that are meant, and whether they go back.
     fn files(&self) -> Option<(&[OsString], bool)> {
         match (&self.worktree, &self.keep) {
             (Some(specs), _) => Some((specs, true)),
@@ -71,10 +70,6 @@ impl SourceArgs {
         }
     }
 
-    /// Reads the source that was given, if one was; a patch on `ground`.
-    ///
-    /// # Errors
-    /// `usage`; those of [`capture::capture`].
     pub fn read(
         self,
         context: &Context,
@@ -138,11 +133,10 @@ fn line(remark: &Remark) -> String {
     }
 }
 
-/// Says which of the files that were reverted have something staged: a commit would have it.
 pub fn note_staged(context: &Context, taken_back: &TakenBack) {
     for path in &taken_back.staged {
         let path = path.display().to_string();
-        // From the top, also in a subdirectory; on an unborn branch `git restore` has nothing to restore from.
+        // From the top, for subdirectories; an unborn branch has nothing for `git restore`.
         let unstage = format!("git reset -q -- {}", shell::word(&format!(":/{path}")));
         let (path, unstage) = (escape::name(&path), escape::line(&unstage));
         context.note(&format!(

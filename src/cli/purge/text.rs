@@ -1,4 +1,4 @@
-//! What a purge does, in words.
+//! Output of `aye purge`.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,12 @@ use crate::text::{escape, shell};
 
 const PRUNE: &str = "git gc --prune=now";
 
-/// The ids of the proposals.
 pub(super) fn ids(subjects: &Subjects) -> String {
     let ids: Vec<&str> = subjects.targets.iter().map(|target| target.id.as_str()).collect();
     ids.join(", ")
 }
 
-/// What a person is told whose wish alone is recorded.
+/// Another person has to ask as well.
 pub(super) fn asked_for(subjects: &Subjects, reason: &str) -> String {
     let ids = ids(subjects);
     let what = subjects.blob.as_ref().unwrap_or(&ids);
@@ -26,7 +25,6 @@ pub(super) fn asked_for(subjects: &Subjects, reason: &str) -> String {
     format!("{}\n", escape::line(&line))
 }
 
-/// What was done, or would be.
 pub(super) fn text(
     subjects: &Subjects,
     purged: &Purged,

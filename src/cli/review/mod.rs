@@ -16,12 +16,13 @@ use crate::text::escape;
 
 /// Review pending proposals at the terminal: take, leave, split, edit, comment, hunk by hunk.
 ///
-/// Those that carry marks come first: a secret, a file of CI or builds, orders to agents, hidden characters and
-/// the like. The last screen shows the marks and what will be written, files now against files afterwards, and nothing is written before it is confirmed.
-/// Quitting asks: write, keep or drop what was decided. What is kept, or interrupted, the next review goes on
-/// from, as long as it is the same revision; an edit is what the editor begins with. Taking some hunks makes a new revision with exactly those and
-/// applies it. Without a terminal, pending proposals are printed with the commands to decide them,
-/// and the exit status is 4.
+/// Proposals with marks come first: a secret, a file of CI or builds, orders to agents, hidden
+/// characters and the like. The last screen shows the marks and what will be written, files now
+/// against files afterwards. Nothing is written before it is confirmed. Quitting asks: write, keep
+/// or drop what was decided. The next review goes on from decisions that were kept or interrupted,
+/// as long as the revision is the same. The editor then begins with the earlier edit. Taking some
+/// hunks makes a new revision with exactly these hunks and applies it. Without a terminal, pending
+/// proposals are printed with the commands to decide them, and the exit status is 4.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye review                 every pending proposal
@@ -32,13 +33,12 @@ use crate::text::escape;
 
 Keys are listed at each prompt; ? explains those that apply.")]
 pub struct Args {
-    /// The proposals; all pending ones otherwise.
     #[command(flatten)]
     pub these: Several,
     /// Make the hunks that are not applied a new pending proposal.
     #[arg(long)]
     pub split_rest: bool,
-    /// Begin with an overview of all that is pending, as is usual where more than three are.
+    /// Begin with an overview of everything pending, as is usual with more than three proposals.
     #[arg(long)]
     pub overview: bool,
     /// Stage what is applied, too.
@@ -47,13 +47,11 @@ pub struct Args {
     /// Unchanged lines around changes.
     #[arg(short = 'U', long, value_name = "N")]
     pub unified: Option<usize>,
-    /// Which proposals.
     #[command(flatten)]
     pub filters: FilterArgs,
 }
 
-/// The commands that decide the proposal `id`, a line each: those that `kind` may run. `at` names the revision that
-/// they are printed for, which `--yes` wants where there are several.
+/// `at` names the revision, which `--yes` needs if there are several.
 fn commands(id: &str, at: &str, kind: ActorKind) -> String {
     let look = format!("  aye show {id}\n  aye diff {id} --hunks\n");
     if kind == ActorKind::Agent {
@@ -65,13 +63,10 @@ fn commands(id: &str, at: &str, kind: ActorKind) -> String {
     )
 }
 
-/// No more than these are reviewed without an overview first.
 const FEW: usize = 3;
 
-/// Runs the command.
-///
 /// # Errors
-/// `proposal_not_found` and its kin, `not_pending` for an id that was named; those of the store.
+/// `proposal_not_found`; `not_pending` for an id that was named.
 pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let store = context.store()?;
     let actor = context.actor(store.repository());
@@ -115,12 +110,11 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     Ok(match end {
         End::Done | End::Quit => Exit::Done,
         End::Failed => Exit::Conflict,
-        // As a shell says of a command that Ctrl-C ended.
+        // A shell reports Ctrl-C like this.
         End::Interrupted => context.ends_with(130),
     })
 }
 
-/// The overview where nobody is asked.
 fn print_overview(context: &mut Context, repository: &Repository, found: &Found) -> Result<Exit> {
     let palette = pager::palette(context, repository);
     let columns = pager::columns().unwrap_or(marks::PRINTED);
@@ -130,10 +124,8 @@ fn print_overview(context: &mut Context, repository: &Repository, found: &Found)
     context.print(text.as_bytes())
 }
 
-/// Most proposals that are named in one line.
 const MOST_NAMED: usize = 3;
 
-/// Prints what happened to the proposals of `found` during the review, in words for one and for `several`.
 fn note(context: &Context, found: &[Summary], (one, several): (&str, &str)) {
     let named = found.iter().take(MOST_NAMED).map(|summary| {
         let id = marks::short(&summary.id, summary.prefix);
@@ -151,7 +143,6 @@ fn note(context: &Context, found: &[Summary], (one, several): (&str, &str)) {
     }
 }
 
-/// What is pending, with the commands that decide it, where nobody is asked.
 fn print_waiting(
     context: &mut Context,
     view: &View,
@@ -187,7 +178,6 @@ fn print_waiting(
     context.print(out.as_bytes())
 }
 
-/// Says why nobody is asked about `pending` proposals.
 fn refuse(context: &mut Context, pending: usize, kind: ActorKind) -> Exit {
     let plural = if pending == 1 { " is" } else { "s are" };
     let why = match kind {

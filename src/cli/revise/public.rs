@@ -11,14 +11,13 @@ use crate::scan::gate::Warning;
 use crate::store::{Space, Store, push_refspec};
 use crate::text::escape;
 
-/// How a private proposal is published.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Publishing")]
 pub struct PublicArgs {
     /// Let others see it, though it is, or would be, private.
     ///
-    /// The next push includes it. What goes out is shown before the question. The id stays; revisions and comments
-    /// from before stay private.
+    /// The next push includes it. The outgoing content is shown before the question. The id stays;
+    /// revisions and comments from before stay private.
     #[arg(long)]
     pub public: bool,
     /// Publish without being asked.
@@ -26,7 +25,6 @@ pub struct PublicArgs {
     pub yes: bool,
 }
 
-/// What goes out, in lines.
 fn lines(sent: &Outgoing) -> Vec<String> {
     let file = |file: &OutgoingFile| {
         let ignored = if file.is_ignored { "git ignores it, and " } else { "" };
@@ -37,10 +35,8 @@ fn lines(sent: &Outgoing) -> Vec<String> {
     sent.files.iter().map(file).chain(sent.warnings.iter().map(warning)).collect()
 }
 
-/// Publishes `proposal`.
-///
 /// # Errors
-/// `not_private`, `not_pending`, `private_path`, the refusals of [`Context::authorise`].
+/// `not_private`, `not_pending`, `private_path`, and the refusals of [`Context::authorise`].
 pub fn publish(
     context: &mut Context,
     store: &Store,
@@ -62,7 +58,7 @@ pub fn publish(
     let sent = if is_private {
         outgoing(store, proposal)?
     } else {
-        // Which is refused.
+        // The publication is refused below.
         Outgoing::default()
     };
     lines(&sent).iter().for_each(|line| context.note(line));

@@ -1,4 +1,4 @@
-//! `aye revise --rebase`: put a pending proposal on the files as they are now.
+//! `aye revise --rebase`: rebases a proposal onto the present files.
 
 use crate::app::elsewhere;
 use crate::changeset::plan::Planned;
@@ -12,10 +12,8 @@ use crate::proposal::event::RevisionReason;
 use crate::store::{NewRevision, Store};
 use crate::text::escape;
 
-/// Merges each file with what has changed since it was proposed, as a new revision; none with `dry_run`.
-///
 /// # Errors
-/// `conflict`, `not_a_directory` and its kin; `already_applied` where the files hold every change.
+/// `conflict`; `already_applied` if the files hold every change.
 pub fn rebase(
     context: &mut Context,
     store: &Store,
@@ -51,12 +49,12 @@ pub fn rebase(
             .zip(old.changes())
             .all(|(a, b)| (&a.path, &a.before, &a.after) == (&b.path, &b.before, &b.after));
     let changeset = Changeset::new(changes)?;
-    // What could not be applied does not fit.
+    // Refuses a result that could not be applied.
     store.accept(&changeset)?;
     let mut revisions = proposal.revisions.len();
     if let Some(authority) = authority.filter(|_| !same) {
         revisions = store.write(authority.actor(), context.now, |writer| {
-            // Someone may have revised it since it was read.
+            // Another process may have revised it meanwhile.
             let now = writer.view.proposal(&proposal.id)?;
             now.require_revision(&proposal.current().event)?;
             let id = &proposal.id;

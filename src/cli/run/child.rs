@@ -1,4 +1,4 @@
-//! The command that `aye run` runs, and what it leaves running.
+//! The command of `aye run`, and processes that outlive it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,15 +15,12 @@ use crate::repository::Repository;
 use crate::session::home::Held;
 use crate::text::escape;
 
-/// How the command ended.
 pub(super) struct Status {
     pub(super) code: i32,
-    /// Something that it started still runs.
     pub(super) outlived: bool,
 }
 
-/// Runs the command in the tree, in the directory that corresponds to the present one. It has the terminal to
-/// itself: Ctrl-C is for it alone, and a signal that asks aye to end is passed on.
+/// Ctrl-C is for the command alone; a signal that asks aye to end is passed on.
 pub(super) fn execute(
     context: &Context,
     repository: &Repository,
@@ -35,7 +32,6 @@ pub(super) fn execute(
     let prefix = repository.prefix(&context.directory).unwrap_or_default();
     let inside = bstr::ByteSlice::to_path(prefix.as_slice()).map(|prefix| top.join(prefix));
     let directory = inside.ok().filter(|directory| directory.is_dir());
-    // Without the slash behind.
     let directory: PathBuf = directory.unwrap_or_else(|| top.to_owned()).components().collect();
     let args = shared::arguments(context, words, &directory);
     let stop = listen()?;
@@ -65,7 +61,7 @@ fn listen() -> Result<Stop> {
     if !std::io::stdin().is_terminal() {
         return Stop::listen(&Stop::ALL);
     }
-    // The terminal gives these to the command too, and twice is once too often.
+    // The terminal sends these to the command too.
     for signal in [SIGINT, SIGQUIT] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))
             .map_err(|error| Error::io("listen for signals", &error))?;
@@ -73,14 +69,13 @@ fn listen() -> Result<Stop> {
     Stop::listen(&[SIGTERM, SIGHUP])
 }
 
-/// Makes this process the parent of what the command leaves running.
 fn adopt() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
-/// Waits for the processes that the command has left running: they may still write. True if they were
-/// given up, after a signal.
+/// A process that outlives the command may still write to the tree. True if a signal ended the
+/// wait.
 #[cfg(target_os = "linux")]
 fn outlive(context: &Context, stop: &Stop) -> Result<bool> {
     use rustix::process::{WaitOptions, wait};
@@ -92,7 +87,6 @@ fn outlive(context: &Context, stop: &Stop) -> Result<bool> {
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) => continue,
             Ok(None) => {}
-            // There is none left.
             Err(_) => return Ok(false),
         }
         if stop.was_told() || interrupt.was_told() {
@@ -119,7 +113,6 @@ fn outlive(_context: &Context, _stop: &Stop) -> Result<bool> {
     Ok(false)
 }
 
-/// Names with numbers of this process's children, and their arguments, each with a zero byte behind.
 #[cfg(target_os = "linux")]
 fn children() -> Vec<(String, Vec<u8>)> {
     let list = std::fs::read_to_string("/proc/thread-self/children").unwrap_or_default();

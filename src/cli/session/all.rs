@@ -1,4 +1,4 @@
-//! All sessions of a repository: their names, those that were left, and the end of all of them.
+//! All sessions of a repository, and their end.
 
 use super::lines;
 use crate::app::ending::{end, finish, refuse_unsubmitted};
@@ -10,15 +10,13 @@ use crate::session::home::{Held, State};
 use crate::session::strays::Strays;
 use crate::store::Store;
 
-/// Names of all sessions of the repository.
-///
 /// # Errors
-/// `private_dir_unsafe`.
+/// `private_dir_unsafe`
 pub(in crate::cli) fn names(context: &Context, repository: &Repository) -> Result<Vec<String>> {
     Ok(home(context, repository)?.map(|home| home.names()).unwrap_or_default())
 }
 
-/// Where sessions are kept; `None` where there is no place, or never was a session.
+/// `None` without a state directory or a session.
 fn home(context: &Context, repository: &Repository) -> Result<Option<Home>> {
     let Ok(state) = context.state_directory() else { return Ok(None) };
     let home = Home::open(repository.common_dir(), &state)?;
@@ -26,10 +24,8 @@ fn home(context: &Context, repository: &Repository) -> Result<Option<Home>> {
     Ok(home)
 }
 
-/// Takes every session, to end them all.
-///
 /// # Errors
-/// `session_live`, `session_unsubmitted`.
+/// `session_live`, `session_unsubmitted`
 pub(in crate::cli) fn hold_all(context: &Context, store: &Store) -> Result<Vec<(Held, Strays)>> {
     let Some(home) = home(context, store.repository())? else { return Ok(Vec::new()) };
     let hold = |name: String| {
@@ -40,10 +36,6 @@ pub(in crate::cli) fn hold_all(context: &Context, store: &Store) -> Result<Vec<(
     home.names().into_iter().map(hold).collect()
 }
 
-/// Ends what was taken.
-///
-/// # Errors
-/// As [`end`].
 pub(in crate::cli) fn end_all(
     context: &Context,
     repository: &Repository,
@@ -57,14 +49,12 @@ pub(in crate::cli) fn end_all(
     Ok(())
 }
 
-/// Says of a repository which of its sessions were left; nothing where that cannot be seen.
 pub(in crate::cli) fn note_left_of(context: &Context, repository: &Repository) {
     if let Ok(Some(home)) = home(context, repository) {
         note_left(context, &home);
     }
 }
 
-/// Says which sessions were left with their trees: by an agent or a machine that was stopped.
 pub(in crate::cli) fn note_left(context: &Context, home: &Home) {
     for name in home.names() {
         if home.state(&name) == State::Left {

@@ -1,4 +1,4 @@
-//! What is said of a submission, in lines for people and for the agent that reads them.
+//! Report of a submission, for people and for the agent.
 
 use bstr::BString;
 
@@ -8,26 +8,21 @@ use crate::scan::gate::Warning;
 use crate::session::strays::{Group, Inventory};
 use crate::text::{counted, escape, shell};
 
-/// Paths that are named one by one.
 const MOST: usize = 20;
 
-/// Where edits of an agent met others, in lines.
 pub(in crate::cli) fn met(kept: &[(String, String)]) -> Vec<String> {
     few("aye: ", kept, |(path, why)| format!("{}: {}", escape::name(path), escape::line(why)))
 }
 
-/// What `line` says of each of `all`, behind `start`; of many, how many more there are.
 fn few<T>(start: &str, all: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
     let more = (all.len() > MOST).then(|| format!("{start}and {} more", all.len() - MOST));
     all.iter().take(MOST).map(|one| format!("{start}{}", line(one))).chain(more).collect()
 }
 
-/// What there is to say of a decision, in lines.
 pub(in crate::cli) fn said(said: &[String]) -> impl Iterator<Item = String> {
     said.iter().map(|what| format!("aye: {}", escape::line(what)))
 }
 
-/// Says what was proposed, and what was not.
 pub(in crate::cli) fn say(context: &Context, done: &Submitted) {
     let lines = summary(done);
     if lines.is_empty() {
@@ -38,7 +33,6 @@ pub(in crate::cli) fn say(context: &Context, done: &Submitted) {
     }
 }
 
-/// What was proposed, and what was not, in lines; none where nothing changed.
 pub(in crate::cli) fn summary(done: &Submitted) -> Vec<String> {
     let mut lines: Vec<String> = said(&done.said).chain(met(&done.kept)).collect();
     lines.extend(few("aye: not proposed: ", &done.passed_over, |(path, why)| {
@@ -68,7 +62,6 @@ pub(in crate::cli) fn summary(done: &Submitted) -> Vec<String> {
     lines
 }
 
-/// What git ignores in a tree that was removed, in lines; the last one says where it is now.
 pub(in crate::cli) fn strays(found: &Inventory) -> Vec<String> {
     let list = |paths: &[BString]| {
         let shown = paths.iter().take(MOST).map(|path| escape::name(&path.to_string()));

@@ -27,15 +27,15 @@ pub struct List {
 pub struct Item {
     /// Its name.
     pub name: String,
-    /// What it is doing.
+    /// State of the session.
     pub state: State,
     /// Name of the agent; null where the record cannot be read.
     pub agent: Option<String>,
-    /// When it began.
+    /// Time of its start.
     pub started_at: Option<String>,
-    /// Where its tree lies.
+    /// Path of its tree.
     pub tree: String,
-    /// What was proposed last.
+    /// The latest proposal.
     pub proposal_id: Option<String>,
 }
 

@@ -36,7 +36,6 @@ pub struct Args {
     programs: bool,
 }
 
-/// Examples for `--help`.
 pub const EXAMPLES: &str = "\
 Examples:
   aye shell 'git log --oneline -5'
@@ -67,10 +66,8 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Runs `aye shell`.
-///
 /// # Errors
-/// `COMMAND_NOT_ALLOWED`, `sandbox_required`, or a failure of the machine.
+/// `COMMAND_NOT_ALLOWED`, `sandbox_required`
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.programs {
         return programs(context);
@@ -90,7 +87,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
     let plan = plan(&command, &world).map_err(Error::from)?;
     let outcome = shell::run(&plan, &request, &world)?;
-    // A terminal gets nothing that could drive it.
+    // Control sequences must not reach a terminal.
     if std::io::stdout().is_terminal() {
         context.print(escape::bytes_block(&outcome.output).as_bytes())?;
     } else {
@@ -111,7 +108,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     Ok(context.ends_with(if outcome.interrupted { 130 } else { outcome.exit_code }))
 }
 
-/// The output of `aye shell --programs`.
 #[derive(Debug, Serialize)]
 struct Programs {
     /// `aye/shell_programs@1`.
@@ -128,8 +124,8 @@ fn programs(context: &mut Context) -> Result<Exit> {
     })
 }
 
-/// A descriptor that becomes readable on Ctrl-C or a request to end, so that the programs, which
-/// are in a process group of their own, are stopped with us.
+/// Readable on Ctrl-C or a request to end: the programs, in their own process group, must stop with
+/// us.
 fn interrupt() -> Option<Arc<std::os::fd::OwnedFd>> {
     let (read, write) = std::io::pipe().ok()?;
     for signal in [2, 15, 1] {
@@ -139,7 +135,6 @@ fn interrupt() -> Option<Arc<std::os::fd::OwnedFd>> {
     Some(Arc::new(read.into()))
 }
 
-/// What a command of `aye call readonly_shell` may depend on, and its limits.
 pub(super) fn lend(context: &Context) -> Result<(World, Request)> {
     Ok((World::read(context)?, Request { interrupt: interrupt(), ..Request::default() }))
 }

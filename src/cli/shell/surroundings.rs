@@ -1,4 +1,4 @@
-//! What a command may depend on: the directory, the environment, the configuration.
+//! Inputs of a command: directory, environment, configuration.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,10 +10,8 @@ use crate::shell::programs::Search;
 use crate::shell::{self, World, sandbox};
 
 impl World {
-    /// Reads the directory, the environment and the configuration.
-    ///
     /// # Errors
-    /// `sandbox_required` where the kernel has none and the configuration asks for it.
+    /// `sandbox_required` if the configuration asks for a sandbox and the kernel has none.
     pub(in crate::cli) fn read(context: &Context) -> Result<Self> {
         let physical =
             std::env::current_dir().and_then(|it| it.join(&context.directory).canonicalize());
@@ -26,7 +24,7 @@ impl World {
         });
         let root = root(&physical);
         let home = context.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        // What is no text is no locale, time zone or user name either.
+        // Locale, time zone and user name are text.
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .filter(|(name, value)| value.to_str().is_some_and(|value| World::keeps(name, value)))
@@ -38,7 +36,7 @@ impl World {
             }
             Err(error) => return Err(error),
         };
-        // What a repository says may be the work of somebody else: it asks for more, and allows nothing.
+        // A repository's configuration may be hostile: it can tighten the rules only.
         let values = |key: &str| repository::by_source(&config, key);
         let (mut deny, added) = values("shellDenyRead");
         deny.extend(added);
@@ -77,7 +75,7 @@ impl World {
     }
 }
 
-/// The root of the repository around `directory`, or the directory itself.
+/// The repository around `directory`, or `directory` itself.
 fn root(directory: &Path) -> PathBuf {
     let is_tree = |place: &&Path| place.join(".git").symlink_metadata().is_ok();
     let is_bare = |place: &&Path| place.join("HEAD").is_file() && place.join("objects").is_dir();

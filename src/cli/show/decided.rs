@@ -1,4 +1,4 @@
-//! What was decided about a proposal, and what its trials came to.
+//! Decisions on a proposal, and results of its trials.
 
 use super::header::Header;
 use crate::proposal::ActorKind;
@@ -21,7 +21,6 @@ impl Header<'_> {
         self.reason(approval.reason.as_deref());
     }
 
-    /// The decision that counts.
     pub(super) fn decision(&mut self, decision: &Decision) {
         let by = escape::name(&decision.by.to_string());
         let evidence = escape::line(decision.evidence.as_str());
@@ -38,7 +37,6 @@ impl Header<'_> {
         }
     }
 
-    /// Decisions that stand beside it, and what settles them.
     pub(super) fn other_decisions(&mut self) {
         let proposal = self.proposal;
         for state in &proposal.beside {
@@ -60,7 +58,6 @@ impl Header<'_> {
         }
     }
 
-    /// A command that was run on it.
     pub(super) fn check(&mut self, result: &CheckResult) {
         let code = result.check.exit_code.map_or("a signal".into(), |code| format!("exit {code}"));
         let command = result.check.command.join(" ");

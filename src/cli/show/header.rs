@@ -1,4 +1,4 @@
-//! What stands above the diff of a proposal: a line for each fact.
+//! Lines above the diff of a proposal, one for each fact.
 
 use chrono::{DateTime, Utc};
 
@@ -14,25 +14,16 @@ use crate::render::style::{Palette, Role};
 use crate::store::Space;
 use crate::text::escape;
 
-/// What is said of a proposal that it does not know itself.
 pub struct Facts<'a> {
-    /// Its state now.
     pub status: Status,
-    /// Who sees it.
     pub space: Space,
-    /// The refs of its thread that are not read.
     pub set_aside: &'a [SetAside],
-    /// The pending proposals that it stands on.
     pub stands_on: &'a [Lower],
-    /// The branch that is checked out, whole.
     pub head: Option<&'a str>,
-    /// What it was made on, where that is not pending any more; in words.
     pub made_on: Option<&'a str>,
-    /// The time, for ages.
     pub now: DateTime<Utc>,
 }
 
-/// The lines for `proposal` and `facts`, each ended, in the colours of `palette`.
 pub fn header(proposal: &Proposal, facts: &Facts<'_>, palette: &Palette) -> String {
     let mut header = Header { proposal, facts, palette, out: title(proposal, facts, palette) };
     header.origin();
@@ -63,7 +54,6 @@ pub fn header(proposal: &Proposal, facts: &Facts<'_>, palette: &Palette) -> Stri
     header.out
 }
 
-/// The first line: which proposal, and its state.
 fn title(proposal: &Proposal, facts: &Facts<'_>, palette: &Palette) -> String {
     let role = match facts.status {
         Status::Pending => Role::Plain,
@@ -80,7 +70,6 @@ fn title(proposal: &Proposal, facts: &Facts<'_>, palette: &Palette) -> String {
     )
 }
 
-/// The lines so far.
 pub(super) struct Header<'a> {
     pub(super) proposal: &'a Proposal,
     pub(super) facts: &'a Facts<'a>,
@@ -89,7 +78,7 @@ pub(super) struct Header<'a> {
 }
 
 impl Header<'_> {
-    /// A line. What came from a proposal has been escaped in `value`.
+    /// `value` must be escaped already.
     pub(super) fn field(&mut self, name: &str, value: impl AsRef<str>) {
         let name = self.palette.paint(Role::Dim, format!("{name:<10}"));
         self.out += &format!("{name} {}\n", value.as_ref());
@@ -99,7 +88,6 @@ impl Header<'_> {
         age::ago(at, self.facts.now)
     }
 
-    /// Who proposes, and for whom.
     fn origin(&mut self) {
         let proposal = self.proposal;
         let by = escape::name(&proposal.proposed_by);
@@ -118,7 +106,6 @@ impl Header<'_> {
         }
     }
 
-    /// What of its thread does not count.
     fn left_out(&mut self) {
         for aside in self.facts.set_aside {
             let (name, why) = (escape::line(&aside.name), escape::line(&aside.why));
@@ -130,7 +117,6 @@ impl Header<'_> {
         }
     }
 
-    /// The branch that it was made on.
     fn target(&mut self) {
         let Some(target) = &self.proposal.current().target else { return };
         let Some(name) = target.name.as_deref() else { return };
@@ -155,7 +141,6 @@ impl Header<'_> {
         }
     }
 
-    /// What it names: a domain, another proposal, a task.
     fn names(&mut self) {
         let proposal = self.proposal;
         if let Some(domain) = &proposal.domain {
@@ -169,7 +154,6 @@ impl Header<'_> {
         }
     }
 
-    /// A later revision, which is the one with this `number`.
     fn revision(&mut self, number: usize, revision: &Revision) {
         let (by, kind) = (escape::name(&revision.actor.to_string()), revision.actor.kind.as_str());
         let who =
@@ -186,7 +170,6 @@ impl Header<'_> {
         );
     }
 
-    /// What it stands on, and the command that decides it.
     fn stack(&mut self) {
         let Facts { stands_on, made_on, status, .. } = *self.facts;
         if let Some(lower) = relations::named(stands_on) {
@@ -196,7 +179,7 @@ impl Header<'_> {
             self.field("made on", lower);
         }
         if status == Status::Pending {
-            // A lower one that was revised since is not what this one was made on.
+            // A lower proposal revised since is not what this was made on.
             let lower = match stands_on {
                 [] => "",
                 _ if stands_on.iter().any(|lower| lower.is_revised) => " --alone",
@@ -213,7 +196,6 @@ impl Header<'_> {
         self.field("marked", format!("{word} by a tool ({by}), not approved, {ago}"));
     }
 
-    /// What a memory proposal says beside its text.
     fn notes(&mut self) {
         for (name, text) in notes(self.proposal) {
             // The rationale is the description, which follows.

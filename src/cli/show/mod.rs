@@ -36,21 +36,17 @@ use crate::text::escape;
   aye show --latest
   aye show m4k8 --json")]
 pub struct Args {
-    /// The proposal.
     #[command(flatten)]
     pub which: One,
     /// Only what was said about it, without the diff.
     #[arg(long)]
     pub comments: bool,
-    /// How the diff is shown.
     #[command(flatten)]
     pub diff: DiffArgs,
 }
 
-/// Runs the command.
-///
 /// # Errors
-/// `proposal_not_found` and its kin; `object_missing`, when what can be shown is; those of the store.
+/// `proposal_not_found`; `object_missing`, after the rest is shown.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let _head = store.repository().pin_head();
@@ -117,7 +113,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         text.extend(diff::bytes(context, repository, &proposal, changeset, &args.diff));
     }
     pager::page(context, Some(repository), &text)?;
-    // What is only too large is shown to whoever asks for it.
+    // Large content is not missing: `aye diff` shows it by path.
     let mut missing = readable.missing.into_iter().filter(|(_, error)| !error.is(&SIZE_LIMIT));
     match missing.next() {
         Some((_, error)) => Err(error),
@@ -125,7 +121,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
 }
 
-/// What deserves a second look in a pending proposal, which has these `marks`.
 fn warnings(
     repository: &Repository,
     proposal: &Proposal,
@@ -142,7 +137,6 @@ fn warnings(
     warned(marks, &warnings, palette)
 }
 
-/// Who proposes and why, before a question about it.
 pub fn who_and_why(proposal: &Proposal, now: chrono::DateTime<chrono::Utc>) -> String {
     let mut out = format!(
         "  by {}, {}\n",
@@ -155,5 +149,4 @@ pub fn who_and_why(proposal: &Proposal, now: chrono::DateTime<chrono::Utc>) -> S
     out
 }
 
-/// Lines of a description that stand before a question.
 const MOST_REASONS: usize = 10;

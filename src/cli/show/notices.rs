@@ -1,4 +1,4 @@
-//! What deserves a second look in a proposal, in words: beside a question, a diff, a decision.
+//! Marks and warnings of a proposal, in words.
 
 use crate::changeset::marks::Mark;
 use crate::cli::Context;
@@ -9,7 +9,6 @@ use crate::repository::Repository;
 use crate::scan::gate::Warning;
 use crate::text::escape;
 
-/// Says of a file that is not there only because the sparse checkout excludes it, by `refusal`, what to do.
 pub fn notice_sparse(context: &Context, repository: &Repository, refusal: &Error) {
     if let (Some(path), Some(hint)) =
         (repository.left_out(refusal), repository.sparse_hint(refusal))
@@ -18,10 +17,9 @@ pub fn notice_sparse(context: &Context, repository: &Repository, refusal: &Error
     }
 }
 
-/// A hostile proposal may hold thousands; the count says so.
+/// A hostile proposal may hold thousands.
 const SHOWN: usize = 20;
 
-/// The marks of a proposal, then what else there is to say of its files.
 pub(super) fn warned(marks: &[Mark], warnings: &[Warning], palette: &Palette) -> String {
     if marks.is_empty() && warnings.is_empty() {
         return String::new();

@@ -1,4 +1,4 @@
-//! What can be read of a proposal's changes, where a repository has not all of it.
+//! The readable part of a proposal, if the repository lacks some of it.
 
 use crate::changeset::{Changeset, RepoPath};
 use crate::error::{Error, Result};
@@ -7,7 +7,6 @@ use crate::render::style::{Palette, Role};
 use crate::store::{Store, too_much};
 use crate::text::escape;
 
-/// What the proposal changes, as far as it can be read; and why the rest cannot.
 pub(super) struct Readable {
     pub(super) changeset: Changeset,
     pub(super) missing: Vec<(RepoPath, Error)>,
@@ -40,7 +39,6 @@ impl Readable {
         Ok(Self { changeset, missing })
     }
 
-    /// One line for each file that cannot be shown.
     pub(super) fn lost(&self, palette: &Palette) -> String {
         let mut out = String::new();
         for (path, error) in &self.missing {

@@ -1,4 +1,4 @@
-//! The conversation about a proposal, as it is printed.
+//! Prints the conversation about a proposal.
 
 use chrono::{DateTime, Utc};
 
@@ -8,7 +8,6 @@ use crate::render::age;
 use crate::render::style::{Palette, Role};
 use crate::text::escape;
 
-/// The conversation: comments and requests for changes, oldest first.
 pub(super) fn said(
     proposal: &Proposal,
     places: &[Place],
@@ -57,7 +56,6 @@ pub(super) fn said(
     out
 }
 
-/// Lines of a file beside what was said about them, at most [`MOST_QUOTED`].
 fn push_lines(out: &mut String, palette: &Palette, role: Role, sign: &str, text: Option<&str>) {
     let lines: Vec<&str> = text.iter().flat_map(|text| text.lines()).collect();
     for line in lines.iter().take(MOST_QUOTED) {
@@ -69,5 +67,4 @@ fn push_lines(out: &mut String, palette: &Palette, role: Role, sign: &str, text:
     }
 }
 
-/// Lines of a file that stand beside what was said about them.
 const MOST_QUOTED: usize = 40;

@@ -1,7 +1,6 @@
-//! `aye try --import`: record results that `aye try --result` has written elsewhere, in CI for example.
+//! `aye try --import`: records results that `aye try --result` wrote elsewhere, as in CI.
 //!
-//! Nothing in a file proves where it comes from: the check is by whoever ran it and imported by the caller, who
-//! answers for it.
+//! A file does not prove its origin: the check names its runner, and the importer answers for it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -15,11 +14,10 @@ use crate::repository::Repository;
 use crate::store::{View, fetch_refspec};
 use crate::text::escape;
 
-/// Records all `files`, or none of them.
+/// All `files` are recorded, or none.
 ///
 /// # Errors
-/// `try_result_invalid`, `proposal_not_found`, `revision_not_found`, `size_limit_exceeded`; those of
-/// the files and of the store.
+/// `try_result_invalid`, `proposal_not_found`, `revision_not_found`, `size_limit_exceeded`
 pub fn run(context: &mut Context, files: &[OsString]) -> Result<Exit> {
     let store = context.store()?;
     let mut results = Vec::new();
@@ -38,7 +36,7 @@ pub fn run(context: &mut Context, files: &[OsString]) -> Result<Exit> {
         for (file, result) in results {
             let proposal = find(&writer.view, &result).map_err(|error| error.after(&file))?;
             let check = result.to_check()?;
-            // The same result twice in one command, or in an earlier one of the same actor.
+            // The same actor may have imported the result earlier.
             let is_same = |earlier: &Check| is_same(earlier, &check);
             let mut earlier = proposal.checks.iter().filter(|earlier| earlier.by == actor);
             let recorded = !earlier.any(|earlier| is_same(&earlier.check))
@@ -60,7 +58,7 @@ pub fn run(context: &mut Context, files: &[OsString]) -> Result<Exit> {
     context.print(lines.as_bytes())
 }
 
-/// True for the import of one and the same result.
+/// True if both import the same result.
 fn is_same(one: &Check, other: &Check) -> bool {
     match (&one.imported, &other.imported) {
         (Some(one), Some(other)) => one.result == other.result,
@@ -68,7 +66,6 @@ fn is_same(one: &Check, other: &Check) -> bool {
     }
 }
 
-/// Refuses a result of a repository with another name than this one's.
 fn require_here(repository: &Repository, result: &TryResult) -> Result<()> {
     let here = repository.policy().ok().and_then(|policy| policy.repository);
     match (&result.repository, here) {
@@ -81,12 +78,10 @@ fn require_here(repository: &Repository, result: &TryResult) -> Result<()> {
     }
 }
 
-/// How the thread comes here.
 fn fetch() -> String {
     format!("fetch the thread that it is in: git fetch REMOTE '{}'", fetch_refspec("REMOTE"))
 }
 
-/// The proposal that `result` is about, which has to have its revision.
 fn find(view: &View, result: &TryResult) -> Result<Proposal> {
     let unknown = || {
         let first = &result.proposal;

@@ -10,16 +10,14 @@ use crate::error::{Error, Result};
 use crate::proposal::try_result::TryResult;
 use crate::worktree::TEMPORARY;
 
-/// The file of `--result`, until it has its name.
 pub(super) struct Target {
     path: PathBuf,
-    /// As it was typed.
     shown: String,
     file: tempfile::NamedTempFile,
 }
 
 impl Target {
-    /// Begins to write it, so that an error comes before the command has run.
+    /// An error must come before the command runs.
     pub(super) fn open(context: &Context, path: &Path) -> Result<Self> {
         let shown = path.to_string_lossy().into_owned();
         let path = context.directory.join(path);
@@ -33,7 +31,7 @@ impl Target {
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));
         let mut builder = tempfile::Builder::new();
-        // As all temporary files of aye, for `doctor` and for git's exclude file.
+        // `doctor` and git's exclude file recognise aye's temporary files.
         let name = format!("{TEMPORARY}{:016x}", random());
         builder.prefix(&name).rand_bytes(0);
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
@@ -41,7 +39,7 @@ impl Target {
         Ok(Self { path, shown, file })
     }
 
-    /// Puts it in place, in one step; the path as it was typed.
+    /// Returns the path as typed.
     pub(super) fn write(mut self, result: &TryResult) -> Result<String> {
         let bytes = result.to_bytes()?;
         self.file.write_all(&bytes).map_err(|e| cannot_write(&self.shown, &e))?;

@@ -1,4 +1,4 @@
-//! What became of a proposal whose decision was taken back, or would be.
+//! Outcome for a proposal whose decision is undone.
 
 use crate::changeset::plan::{Planned, Resolution};
 use crate::cli::apply::answer::{Answer, FileItem, Item, text};
@@ -11,16 +11,14 @@ use crate::render::age;
 use crate::store::Store;
 use crate::text::escape;
 
-/// A decision was taken back.
 pub(super) struct Outcome {
     pub(super) answer: Answer,
     pub(super) again: Again,
-    /// It was a no.
+    /// A rejection or a request for changes was undone.
     pub(super) is_no: bool,
 }
 
 impl Outcome {
-    /// Prints it.
     pub(super) fn emit(self, context: &mut Context) -> Result<Exit> {
         let Self { answer, again, is_no } = self;
         let heading =
@@ -30,7 +28,6 @@ impl Outcome {
 }
 
 impl Answer {
-    /// The answer for `proposal`, which is `status` now.
     pub(super) fn undone(
         proposal: &Proposal,
         files: &[Planned],
@@ -43,13 +40,11 @@ impl Answer {
         Self::of("aye/undo@1", true, vec![Item { commit, ..item }])
     }
 
-    /// The same of something that was not done.
     pub(super) fn not_done(self, success: bool) -> Self {
         Self { success, dry_run: true, ..self }
     }
 }
 
-/// Prints what would be done with the files.
 pub(super) fn dry_run(
     context: &mut Context,
     store: &Store,
@@ -73,7 +68,6 @@ pub(super) fn dry_run(
     would(context, answer, plan.refusal().is_none())
 }
 
-/// Prints `answer` for what `fits`, or does not.
 pub(super) fn would(context: &mut Context, answer: Answer, fits: bool) -> Result<Exit> {
     let answer = answer.not_done(fits);
     let heading = if fits { "would be undone" } else { "cannot be undone as it is" };
@@ -81,14 +75,12 @@ pub(super) fn would(context: &mut Context, answer: Answer, fits: bool) -> Result
     Ok(if fits { Exit::Done } else { Exit::Conflict })
 }
 
-/// What a proposal is once a decision on it was taken back.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Again {
     pub(super) status: Status,
 }
 
 impl Again {
-    /// End of a line that begins with the id.
     fn words(self) -> &'static str {
         match self.status {
             Status::Expired => "expired",
@@ -99,11 +91,7 @@ impl Again {
     }
 }
 
-/// What `before`, on which a decision was just taken back, is now. Where its time had run out, a note
-/// says so, and what became of it.
-///
-/// # Errors
-/// If the store cannot be read.
+/// A note reports if the time of `before` had run out.
 pub(super) fn again(context: &Context, store: &Store, before: &Proposal) -> Result<Again> {
     let (id, now) = (&before.id, context.now);
     if before.expires_at > now && before.beside.is_empty() {

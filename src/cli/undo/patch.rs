@@ -1,4 +1,4 @@
-//! A patch that was written without a proposal, taken back.
+//! Undo of a direct patch, without a proposal.
 
 use super::Args;
 use super::outcome::would;
@@ -12,7 +12,7 @@ use crate::proposal::Status;
 use crate::proposal::rules::Verb;
 use crate::store::Store;
 
-/// Takes back the patch that `id` is the beginning of.
+/// `id` may be a prefix.
 pub(super) fn undo(context: &mut Context, store: &Store, id: &str, args: &Args) -> Result<Exit> {
     let (stamped, patch) = decide::patch::find(&store.view()?, id)?;
     let id = decide::patch::id(&stamped.id);

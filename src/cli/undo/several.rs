@@ -1,4 +1,4 @@
-//! What was decided in one go, taken back.
+//! Undo of decisions that were made as a group.
 
 use super::outcome::Outcome;
 use super::{APPLIED, applied_on, is_no, put_back, said, take_back};
@@ -13,8 +13,7 @@ use crate::proposal::rules::Verb;
 use crate::store::{Store, View};
 use crate::text::escape;
 
-/// The last decisions of this clone that stand and were made in one go; only where a person is shown
-/// which they are.
+/// Only at a terminal does a person see which decisions are undone.
 pub(super) fn last(context: &Context, store: &Store, view: &View) -> Result<Vec<Proposal>> {
     if !context.interactive() {
         return Err(Error::new(&codes::USAGE, "an id is needed where nobody can be asked")
@@ -28,10 +27,8 @@ pub(super) fn last(context: &Context, store: &Store, view: &View) -> Result<Vec<
     Ok(found)
 }
 
-/// So many of those that would be taken back stand above the question; the others are counted.
 const LISTED: usize = 50;
 
-/// Takes back what was decided in one go, the newest first, or the newest alone, as the person says.
 pub(super) fn undo(
     context: &mut Context,
     store: &Store,
@@ -76,7 +73,7 @@ pub(super) fn undo(
 }
 
 fn list(context: &Context, store: &Store, found: &[Proposal], dry_run: bool) {
-    // A list that has scrolled away tells nobody what the question is about.
+    // A list that scrolls away does not explain the question.
     let listed = if dry_run { found.len() } else { found.len().min(LISTED) };
     let head = store.repository().head_ref();
     for proposal in &found[..listed] {
@@ -90,7 +87,6 @@ fn list(context: &Context, store: &Store, found: &[Proposal], dry_run: bool) {
     }
 }
 
-/// Takes back what was said of `proposal` last, which a person at the terminal has agreed to.
 fn one(context: &Context, store: &Store, proposal: &Proposal, seen: &Seen) -> Result<Outcome> {
     let proposals = std::slice::from_ref(proposal);
     let (verb, command) = (Verb::Undo, format!("aye undo {}", proposal.id));

@@ -1,11 +1,10 @@
-//! `aye help codes`: the exit statuses and error codes, and what to do about findings and problems.
+//! `aye help codes`: exit statuses, error codes, findings and problems.
 
 use crate::app::doctor::table::KNOWN;
 use crate::check::Concern;
 use crate::error::{Code, Exit};
 use crate::report::Rule;
 
-/// Every code of every room. Rooms know their own; only the edge knows all rooms.
 pub fn all_codes() -> Vec<&'static Code> {
     let rooms: &[&[&'static Code]] = &[
         crate::error::codes::ALL,
@@ -42,8 +41,6 @@ fn errors() -> String {
     exits.chain(["\n".to_owned()]).chain(codes).collect()
 }
 
-/// The page: errors with their exit statuses, findings of checks and problems of the doctor with what
-/// to do about each.
 pub fn page() -> String {
     let remedies = |rows: Vec<(&str, &str, &str)>| -> String {
         let row = |(code, meaning, remedy): (&str, &str, &str)| {
@@ -73,7 +70,7 @@ mod tests {
         for code in all_codes() {
             let id = code.id;
             assert!(seen.insert(id), "{id} is declared twice");
-            // Capitals where a published contract has them.
+            // Capitals as in a published contract.
             let one_case = id == id.to_lowercase() || id == id.to_uppercase();
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
             assert!(one_case && id.chars().all(plain), "{id} is oddly written");
@@ -83,7 +80,7 @@ mod tests {
         }
     }
 
-    /// A script may report a bug by it.
+    /// Scripts may report a bug by this status.
     #[test]
     fn status_70_is_a_bug_and_nothing_else() {
         let bugs = all_codes().into_iter().filter(|code| code.exit as u8 == 70);

@@ -1,4 +1,4 @@
-//! `aye util completion`: the script that makes a shell complete `aye`.
+//! `aye util completion`: the completion script of a shell.
 
 use clap::builder::PossibleValuesParser;
 use clap_complete::env::Shells;
@@ -6,7 +6,6 @@ use clap_complete::env::Shells;
 use crate::cli::{Context, complete};
 use crate::error::{Error, Exit, Result};
 
-/// Which shell.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The shell.
@@ -14,20 +13,15 @@ pub struct Args {
     shell: String,
 }
 
-/// The script for Bash, as clap has it but for names of files, which that inserts as they are: a shell would run
-/// what stands in one.
+/// clap's script inserts file names unquoted: the shell would run commands in them.
 const BASH: &[u8] = include_bytes!("completion.bash");
 
-/// What the script for Zsh lacks where it lies in `fpath` as `_aye`: it is run as a function then, to complete.
+/// As `_aye` in `fpath`, the script runs as a function, to complete.
 const AUTOLOADED: &[u8] = b"if [[ $zsh_eval_context[-1] == (loadautofunc|shfunc) ]]; then
     _clap_dynamic_completer_aye \"$@\"
 fi
 ";
 
-/// Prints the script.
-///
-/// # Errors
-/// `io_error` when standard output cannot be written.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.shell == "bash" {
         return context.print(BASH);

@@ -1,4 +1,4 @@
-//! `aye util …`: what is generated from the program itself: completions and schemas.
+//! `aye util …`: completions and schemas, generated from the program.
 
 pub mod codes;
 mod completion;
@@ -15,12 +15,10 @@ use crate::error::{Exit, Result};
   source <(aye util completion bash)
   aye util schema list")]
 pub struct Args {
-    /// What to generate.
     #[command(subcommand)]
     what: What,
 }
 
-/// What can be generated.
 #[derive(Debug, Subcommand)]
 enum What {
     /// Print the completion script of a shell.
@@ -36,10 +34,6 @@ enum What {
     Schema(schema::Args),
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// As the part that was asked for.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     match args.what {
         What::Completion(args) => completion::run(context, args),

@@ -1,7 +1,5 @@
-//! `aye util schema`: the JSON Schemas of the answers that are stable, and of what the tools take.
-//!
-//! A schema is derived from the very type that is printed or read. Who adds a stable answer adds a line to `ANSWERS`;
-//! tools come from their registry.
+//! `aye util schema`: JSON Schemas, derived from the types that are printed or read. A new stable
+//! answer needs a line in `ANSWERS`; tools come from their registry.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,35 +14,29 @@ use crate::cli::{self, Context, Format};
 use crate::error::{Error, Exit, Result, codes as error_codes};
 use crate::tools::registry::TOOLS;
 
-/// Which schema.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name of the schema (`list`, or `aye/list@1`); without it, the names of all.
     name: Option<String>,
 }
 
-/// One published schema.
 #[derive(Clone)]
 pub struct Published {
-    /// Its name without the prefix, for example `list` of `aye/list@1`.
+    /// `list` of `aye/list@1`.
     pub name: Cow<'static, str>,
-    /// What prints it.
     pub about: Cow<'static, str>,
     schema: fn() -> Schema,
 }
 
 impl Published {
-    /// The name as it stands in the `schema` field of the output. The version is raised only by a change that is not
-    /// additive.
+    /// Only a change that is not additive raises the version.
     pub fn id(&self) -> String {
         format!("aye/{}@1", self.name)
     }
 
-    /// The schema, as one document of JSON Schema 2020-12.
     pub fn document(&self) -> Value {
         let mut schema = (self.schema)();
         schema.insert("$id".into(), self.id().into());
-        // The `schema` field says which one this is.
         if let Some(property) = schema.pointer_mut("/properties/schema") {
             *property = serde_json::json!({ "const": self.id() });
         }
@@ -56,12 +48,12 @@ const fn answer<T: schemars::JsonSchema>(name: &'static str, about: &'static str
     Published { name: Cow::Borrowed(name), about: Cow::Borrowed(about), schema: of::<T> }
 }
 
-/// What is printed, so what is serialised.
+/// Answers are printed, so the serialised form counts.
 fn of<T: schemars::JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
-/// What the tools take, as `aye call` and other front ends give it.
+/// Arguments as `aye call` and other front ends give them.
 fn inputs() -> impl Iterator<Item = Published> {
     TOOLS.iter().map(|tool| Published {
         name: format!("{}-input", tool.name()).into(),
@@ -74,12 +66,10 @@ fn all() -> impl Iterator<Item = Published> {
     ANSWERS.iter().cloned().chain(inputs())
 }
 
-/// All published schemas by the names of their files in `schemas/`.
 pub fn derived() -> BTreeMap<String, Value> {
     all().map(|published| (format!("{}.1.json", published.name), published.document())).collect()
 }
 
-/// Every answer with a published schema.
 static ANSWERS: &[Published] = &[
     answer::<cli::apply::answer::Answer>(
         "apply",
@@ -138,10 +128,10 @@ static ANSWERS: &[Published] = &[
     answer::<cli::apply::answer::Answer>("undo", "`undo`: what was restored, per file"),
 ];
 
-/// Prints one schema, or the names of all.
+/// Prints one schema, or all names.
 ///
 /// # Errors
-/// `unknown_schema`.
+/// `unknown_schema`
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let Some(name) = args.name else {
         let rows: String = all().map(|p| format!("{:30}  {}\n", p.id(), p.about)).collect();
@@ -161,7 +151,7 @@ mod tests {
     #[test]
     fn every_schema_describes_an_object_that_names_its_schema() {
         for published in ANSWERS {
-            // That of errors is the contracts' own, too.
+            // The contracts share the schema of errors.
             if published.name == "error" {
                 continue;
             }

@@ -13,13 +13,10 @@ use crate::proposal::{Proposal, Status, codes};
 use crate::store::{Filter, Store, View};
 use crate::text::{counted, escape};
 
-/// What names proposals one by one.
 const NAMED: [&str; 2] = ["ids", "latest"];
 
-/// Proposals by id, or all pending ones of an agent, a task, a topic or a place.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Batch {
-    /// Those that are named.
     #[command(flatten)]
     pub several: Several,
     /// All pending ones of this proposer that were not sent back.
@@ -37,17 +34,12 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Whether they are named by what they have in common.
     pub fn is_filter(&self) -> bool {
         let texts = [&self.by, &self.task, &self.domain, &self.path];
         texts.into_iter().any(Option::is_some)
     }
 
-    /// The proposals that are meant, each once; all of them pending. Those named by a filter
-    /// come in the order of review, without those that were sent back.
-    ///
-    /// # Errors
-    /// As [`Several::pending`].
+    /// A filter's proposals come in the order of review, without the ones sent back.
     pub fn pending(&self, context: &Context, store: &Store, view: &View) -> Result<Vec<Proposal>> {
         let now = context.now;
         if !self.is_filter() {
@@ -76,10 +68,10 @@ impl Batch {
         }
     }
 
-    /// Refuses `--yes` for what is named by a filter: who decides without a question names what was looked at.
+    /// A decision without a question must name the revisions that were looked at.
     ///
     /// # Errors
-    /// `revision_required`.
+    /// `revision_required`
     pub fn refuse_unnamed(&self, command: &str, these: &[Proposal]) -> Result<()> {
         if !self.is_filter() {
             return Ok(());
@@ -91,8 +83,7 @@ impl Batch {
         )))
     }
 
-    /// `12 proposals by claude, +84 −31 in 9 files`: what a question about them is about; the ids where
-    /// they were named. `with_lower`: with what those named stand on.
+    /// `12 proposals by claude, +84 −31 in 9 files`, or the ids if they were named.
     pub fn subject(&self, store: &Store, proposals: &[Proposal], with_lower: bool) -> String {
         if !self.is_filter() {
             let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
@@ -115,7 +106,7 @@ impl Batch {
         }
         let (mut counts, mut files) = (Counts::default(), BTreeSet::new());
         for proposal in proposals {
-            // What cannot be read is refused when it is decided.
+            // An unreadable proposal is refused when decided.
             let Ok(changeset) = store.changeset(proposal.current()) else { continue };
             for entry in entries(changeset.changes()) {
                 counts += entry.counts();

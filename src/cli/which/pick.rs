@@ -1,4 +1,4 @@
-//! The proposal that a person means who gave no id.
+//! Picks a proposal if no id is given.
 
 use super::{latest, unnamed};
 use crate::cli::Context;
@@ -8,7 +8,6 @@ use crate::proposal::{Proposal, Status};
 use crate::store::{Filter, Summary, View};
 use crate::text::escape;
 
-/// The only proposal that is pending, or the one that a person who gave no id picks.
 pub(super) fn only(context: &Context, view: &View) -> Result<Proposal> {
     if !context.interactive() {
         return Err(unnamed());
@@ -32,7 +31,6 @@ pub(super) fn only(context: &Context, view: &View) -> Result<Proposal> {
     }
 }
 
-/// A proposal in a list to pick from.
 fn line(summary: &Summary) -> String {
     let more = match summary.files {
         0 | 1 => String::new(),
@@ -49,8 +47,7 @@ fn line(summary: &Summary) -> String {
     console::truncate_str(&line, PICKED_WIDTH, "…").into_owned()
 }
 
-/// Most proposals that are offered to pick from: more are a case for `aye list` or a review.
 const MOST_TO_PICK: usize = 50;
 
-/// Longest line of a list to pick from, in columns: one that wraps would not be drawn over.
+/// A line that wraps would not be drawn over.
 const PICKED_WIDTH: usize = 72;

@@ -1,4 +1,4 @@
-//! Commands: moved into the tree of the session.
+//! Commands, redirected into the session's tree.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,6 @@ use crate::harness::in_command::in_command;
 use crate::harness::{Answer, Call, Command, Way};
 use crate::text::shell;
 
-/// Lets a command that is started in the checkout, or names it, run in the session's tree.
 pub(super) fn shell_command(
     context: &mut Context,
     place: &Place,
@@ -31,7 +30,7 @@ pub(super) fn shell_command(
     let inside = match here.strip_prefix(top) {
         Ok(_) if is_inside => return Ok(Answer::Nothing),
         Ok(inside) => Some(inside),
-        // From elsewhere, such as the tree, the checkout is named by its path.
+        // From other directories, a command reaches the checkout by its path.
         Err(_) if moved == text => return Ok(Answer::Nothing),
         Err(_) => None,
     };
@@ -56,7 +55,7 @@ pub(super) fn shell_command(
         Some(inside) => {
             let inner: PathBuf = tree.join(inside).components().collect();
             let inner = if inner.is_dir() { inner } else { tree.clone() };
-            // Twice: `cd -` and `$OLDPWD` would be the checkout.
+            // `cd` twice, so that `cd -` does not lead to the checkout.
             format!("cd {} && cd . || exit\n{moved}", shell::quote(&inner.to_string_lossy()))
         }
     };
@@ -65,16 +64,13 @@ pub(super) fn shell_command(
     Ok(Answer::Rewrite(input))
 }
 
-/// The checkout, by all the names that a command may give it.
 struct Checkout {
-    /// Its absolute paths: without symlinks, and where it leads through some as the client spells it.
+    /// The path without symlinks, and as the client spells it.
     paths: Vec<PathBuf>,
-    /// The home directory, with symlinks and without.
     homes: Vec<PathBuf>,
 }
 
 impl Checkout {
-    /// The checkout at `top`, and as directories in it are spelled.
     fn new(context: &Context, top: &Path, spellings: [&PathBuf; 2]) -> Self {
         let home = context.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let others = spellings.into_iter().filter_map(|directory| {
@@ -88,7 +84,6 @@ impl Checkout {
         }
     }
 
-    /// `command` with `tree` in the place of the checkout.
     fn moved(&self, command: &str, tree: &str) -> String {
         self.paths.iter().fold(command.to_owned(), |command, path| {
             let below = self.homes.iter().find_map(|home| path.strip_prefix(home).ok());
@@ -99,7 +94,6 @@ impl Checkout {
     }
 }
 
-/// Whether a command begins by going into `tree`, before `goes_on`.
 fn goes_to(command: &str, tree: &Path, goes_on: &str) -> bool {
     let tree = tree.to_string_lossy();
     let words = [shell::quote(&tree), format!("\"{tree}\""), tree.into_owned()];

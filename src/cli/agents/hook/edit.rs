@@ -1,4 +1,4 @@
-//! Edits and reads of files: let pass, refused, or carried out in the tree of the session.
+//! Edits and reads: passed, refused, or redirected into the session's tree.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,6 @@ use crate::harness::{Answer, Call, Edit, Way};
 pub(super) const NESTED: &str = "Not done: that file lies in a repository of its own within this one, such as a submodule, \
     and is not proposed with it. An agent that is started there can propose it.";
 
-/// Judges an edit by where its files lie.
 pub(super) fn edit(context: &Context, place: &Place, call: &Call, edit: &Edit) -> Result<Answer> {
     let real = Real::default();
     let files = edit.files.iter().map(|file| real.path(&call.directory.join(file)));
@@ -48,8 +47,7 @@ pub(super) fn edit(context: &Context, place: &Place, call: &Call, edit: &Edit) -
     }
 }
 
-/// Lets what reads the checkout read the session's tree, where it has one. Files that the tree was never
-/// given, such as ignored ones, are read where they are.
+/// Files that the session's tree was never given, such as ignored ones, are read in the checkout.
 pub(super) fn look(place: &Place, call: &Call, input: &serde_json::Value, field: Field) -> Answer {
     if place.is_strict || place.client.way != Way::Rewrite || !place.home.has(&place.name) {
         return Answer::Nothing;
@@ -60,7 +58,6 @@ pub(super) fn look(place: &Place, call: &Call, input: &serde_json::Value, field:
     }
 }
 
-/// `input` with the files of the checkout in the session's tree.
 pub(super) fn redirected(
     place: &Place,
     call: &Call,
@@ -76,7 +73,7 @@ pub(super) fn redirected(
         if !is_edit && moved.symlink_metadata().is_err() && real.symlink_metadata().is_ok() {
             return Ok(path.to_owned());
         }
-        // A link that the agent has made there leads on, and perhaps back.
+        // A symlink that the agent made may lead back to the checkout.
         let end = found.path(&moved);
         if !matches!(end.strip_prefix(tree), Ok(inside) if !is_git(inside)) {
             return Err("in the work tree of the session a link leads out of it".to_owned());

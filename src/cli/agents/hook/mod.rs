@@ -1,6 +1,5 @@
-//! `aye agents hook`: what a coding agent's client asks before, after and between its steps.
-//!
-//! Whatever goes wrong here closes the gate for an edit, and never keeps an agent from ending.
+//! `aye agents hook`: answers a client's hooks. An error refuses an edit, and never keeps an agent
+//! from ending.
 
 mod command;
 mod edit;
@@ -29,10 +28,8 @@ use crate::session::codes::SESSION_LIVE;
 use crate::session::record::Untold;
 use crate::text::{escape, shell};
 
-/// Largest call that is read, in bytes: it holds whole files.
 const MOST: u64 = 64 << 20;
 
-/// Arguments of `aye agents hook`.
 #[derive(Debug, clap::Args)]
 pub struct HookArgs {
     /// The coding agent.
@@ -46,12 +43,11 @@ pub struct HookArgs {
     pub strict: bool,
 }
 
-/// Answers one call.
 pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
     let client = args.harness;
     let is_edit = args.event == client.before();
     if is_edit {
-        // A release build aborts at a panic, which clients take for a yes. The hook comes first.
+        // A release build aborts at a panic, which clients take for a yes.
         std::panic::set_hook(Box::new(|_| std::process::exit(CLOSED)));
     }
     let answer = read(client, &args.event)
@@ -77,7 +73,7 @@ pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
     }
 }
 
-/// The status that every client takes for a no.
+/// Every client treats this status as a refusal.
 const CLOSED: i32 = 2;
 
 fn read(client: &Client, event: &str) -> Result<Call, String> {
@@ -92,7 +88,7 @@ fn read(client: &Client, event: &str) -> Result<Call, String> {
 
 fn explain(error: &Error) -> String {
     let hint = error.hint_text().map(|hint| format!("; {hint}")).unwrap_or_default();
-    // Names of files are among the words.
+    // The message holds file names.
     escape::line(&format!("{} [{}]{hint}", error.message(), error.code().id)).into_owned()
 }
 
@@ -111,7 +107,7 @@ fn answer(
         return Ok(Answer::Refuse(reason));
     }
     let place = match Place::of(context, client, call, is_strict) {
-        // Where nothing can be judged, reading is no harm.
+        // A read is harmless if nothing can be judged.
         Err(_) if matches!(call.event, Event::Read { .. }) => None,
         place => place?,
     };
@@ -141,14 +137,14 @@ fn answer(
             let trees = place.trees();
             Ok(stop(context, place, trees))
         }
-        // The agent itself goes on in its own.
+        // The agent keeps its own tree.
         Event::PartStop if place.is_own => Ok(Answer::Nothing),
         Event::PartStop => {
             let trees = vec![place.name.clone()];
             Ok(stop(context, place, trees))
         }
         Event::Tree(wanted) => {
-            // One that the person, or the client for a part of the agent, asks for is another one.
+            // A tree that the person, or a part of the agent, asks for is separate.
             let is_ours = *wanted == place.name || wanted.starts_with("aye");
             let other = || name_of(&call.session, wanted, place.store.repository());
             let name = if is_ours { place.name.clone() } else { other() };
@@ -158,20 +154,18 @@ fn answer(
     }
 }
 
-/// How long a hook waits for another one to make the tree: well under the time that clients give it.
+/// Clients give a hook far more time.
 const MOST_WAIT: Duration = Duration::from_secs(20);
 
-/// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Makes the tree of session `name`, where there is none yet.
 fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
     let Place { store, home, .. } = place;
     if home.has(name) {
         return Ok(());
     }
     store.require_clone()?;
-    // Another hook of the session may be making it: clients ask about several calls at once.
+    // Clients ask about several calls at once: another hook may make the tree.
     let wait = Wait::begin();
     let held = loop {
         match home.hold(name) {
@@ -188,7 +182,7 @@ fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
     if home.has(name) {
         return Ok(());
     }
-    // An agent is also asked to settle a merge, or to abort it.
+    // An agent may also resolve a merge, or abort it.
     let base = crate::session::tree::Base::Unsettled;
     let Client { agent, name: client, .. } = place.client;
     let back = sessions::begin(store, home, &held, base, agent, client, context.now)?;
@@ -205,7 +199,7 @@ fn session<'a>(context: &Context, place: &'a Place) -> app::Session<'a> {
     context.session_of_agent(&place.store, place.client.agent, "aye agents hook")
 }
 
-/// Proposes what is in `trees`, and says so to the person. One that fails keeps nothing from the others.
+/// A failure in one tree does not stop the others.
 fn stop(context: &Context, mut place: Place, trees: Vec<String>) -> Answer {
     let mut lines = Vec::new();
     for name in trees {

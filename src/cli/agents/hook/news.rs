@@ -1,4 +1,4 @@
-//! What became of proposals, in the words for their agent.
+//! Outcomes of proposals, in words for their agent.
 
 use super::place::Place;
 use super::session;
@@ -9,7 +9,7 @@ use crate::proposal::Status;
 use crate::proposal::event::RevisionReason;
 use crate::text::escape;
 
-/// What became of the session's proposals, once each.
+/// Each outcome is reported once.
 pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
     let Place { home, name, .. } = place;
     if home.record(name).is_err() {
@@ -35,7 +35,6 @@ pub(super) fn told(context: &Context, place: &Place) -> Result<Option<String>> {
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
-/// What became of a proposal, in the words for its agent. `rest` is the proposal of what a decision left out.
 fn verdict(news: &wait::Document, rest: Option<&str>) -> String {
     let by = news.actor.as_ref().map_or_else(|| "a reviewer".to_owned(), told::name);
     let reviser = || news.revised.as_ref().map_or(by.clone(), |revised| told::name(&revised.actor));
@@ -94,10 +93,8 @@ fn verdict(news: &wait::Document, rest: Option<&str>) -> String {
     text
 }
 
-/// Most bytes of a diff that a model is told.
 const MOST_DIFF: usize = 8 << 10;
 
-/// The lines at the start of `diff` that a model is told, and how many there are below them.
 fn cut(diff: &str) -> (&str, usize) {
     if diff.len() <= MOST_DIFF {
         return (diff, 0);

@@ -1,4 +1,4 @@
-//! The session that a call of a client's hook is of, and the repository that it works in.
+//! The session and the repository of a hook's call.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -17,22 +17,18 @@ use crate::session::{Home, home};
 use crate::sha256;
 use crate::store::Store;
 
-/// One session of a client, and the repository that it works in.
 pub(super) struct Place {
     pub(super) store: Store,
     pub(super) home: Home,
-    /// Name of the session.
     pub(super) name: String,
-    /// Whether that is the agent's own, and not one of a part of it, or of a tree that the client asked for by name.
+    /// False for a part of the agent, or a tree that the client asked for by name.
     pub(super) is_own: bool,
     pub(super) client: &'static Client,
     pub(super) is_strict: bool,
-    /// Where its tree really lies, its checkout, and its git directory.
     pub(super) site: Site,
 }
 
 impl Place {
-    /// `None` where the client does not work in a repository.
     pub(super) fn of(
         context: &Context,
         client: &'static Client,
@@ -43,7 +39,7 @@ impl Place {
         let state = context.state_directory()?;
         let (mut store, around) = match context.session_around(found.repository()) {
             Some((store, around)) => (store, Some(around)),
-            // What such a tree says of itself is its agent's, and runs no git here.
+            // The agent controls this tree's git files: git does not run on them.
             None if resolve(&directory).starts_with(resolve(&home::all_trees(&state))) => {
                 return Err(Error::new(
                     &SESSION_RECORD_INVALID,
@@ -57,7 +53,7 @@ impl Place {
         };
         let home = Home::make(store.repository().common_dir(), &state)?;
         ending::finish(store.repository(), &home);
-        // Started by `aye run`, the client is in its tree already.
+        // `aye run` starts the client in its tree.
         let run = context.var(AYE_SESSION).map(|name| name.to_string_lossy().into_owned());
         store.run_by(context.run_of(run.as_ref().unwrap_or(&call.session), call.model.as_deref()));
         let is_run = |name: &String| run.as_ref() == Some(name);
@@ -69,14 +65,13 @@ impl Place {
         Ok(Some(Self { home, name, is_own, store, client, is_strict, site }))
     }
 
-    /// Makes the tree of session `name` the place.
     pub(super) fn enter(&mut self, name: String) {
         self.site.tree = resolve(&self.home.tree(&name));
         self.name = name;
     }
 
-    /// The sessions of this checkout that the client's own has trees of: its place, and what it or its parts asked for
-    /// by name.
+    /// The client's current session of this checkout, and trees that it or its parts asked for by
+    /// name.
     pub(super) fn trees(&self) -> Vec<String> {
         let end = name_of("", "", self.store.repository()).split_off(SHORT);
         let others = self.home.names().into_iter().filter(|name| {
@@ -92,24 +87,22 @@ impl Place {
     }
 }
 
-/// The session of the client in whose tree the first of the files lies that the call edits.
+/// The client's session whose tree holds the first edited file.
 fn edited(store: &Store, home: &Home, call: &Call) -> Option<String> {
     let Event::Edit(edit) = &call.event else { return None };
     let file = Real::default().path(&call.directory.join(edit.files.first()?));
     home.around(near(&file)?).filter(|name| is_of_run(store, home, name))
 }
 
-/// Whether the tree of session `name` was made in the run that this call is of.
 fn is_of_run(store: &Store, home: &Home, name: &str) -> bool {
     let run = home.record(name).ok().and_then(|record| record.run);
     let session = run.and_then(|run| run.session);
     session.is_some() && session == store.run().and_then(|run| run.session.clone())
 }
 
-/// The repository that the client works in, and a directory in it. Where its own directory is gone, as after its work
-/// tree was removed, an edit is still one of the repository that it names a file of, and the end of a turn one of that
-/// which the directory was in; and a command that is started outside of any repository may be one of that which the
-/// client was started in.
+/// The client's repository, and a directory in it. The client's directory is gone after its work
+/// tree was removed: an edit then belongs to its file's repository, the end of a turn to the former
+/// one. A command outside any repository may belong to the one in which the client was started.
 fn discover(context: &Context, call: &Call) -> Result<Option<(Store, PathBuf)>> {
     let own = &call.directory;
     if let Some(found) = at(own)? {
@@ -133,8 +126,8 @@ fn discover(context: &Context, call: &Call) -> Result<Option<(Store, PathBuf)>> 
     Ok(None)
 }
 
-/// The top of another repository than the client works in, or of another work tree of the same one, in which one of
-/// `files` lies, and whose edits go through review, too. `place` is where it works, if that is a repository.
+/// Top of another repository or work tree whose edits go through review and that holds one of
+/// `files`.
 pub(super) fn elsewhere(
     context: &Context,
     client: &'static Client,
@@ -154,12 +147,12 @@ pub(super) fn elsewhere(
         let Some(found) = at(near)? else { continue };
         let git = resolve(found.repository().common_dir());
         let top = found.repository().work_dir().map_or_else(|| git.clone(), |top| resolve(&top));
-        // The environment may name one that the file is not in.
+        // The environment may name a repository that does not hold the file.
         if !file.starts_with(&top) && !file.starts_with(&git) {
             continue;
         }
-        // A client that works in no repository has its hooks wherever it works; one that works in another work
-        // tree of the same repository has those of that one.
+        // Outside any repository, a client's hooks apply everywhere. Hooks of one work tree apply
+        // to all work trees of its repository.
         let is_same = place.is_some_and(|place| place.site.git == git);
         if place.is_none() || is_same || target::has_hooks(context, &top, Some(client)) {
             return Ok(Some(top));
@@ -168,8 +161,7 @@ pub(super) fn elsewhere(
     Ok(None)
 }
 
-/// Name of the session that belongs to the client's own, and to a work tree that it asks for by name. A client that
-/// goes on in another work tree of the repository, as when it is resumed there, has another branch's files before it.
+/// A linked work tree has its own name: a client resumed there has another branch's files.
 pub(super) fn name_of(session: &str, tree: &str, repository: &Repository) -> String {
     let hash = sha256::hex(format!("{session}\0{tree}").as_bytes());
     let name = format!("c{}", &hash[..SHORT - 1]);
@@ -180,5 +172,5 @@ pub(super) fn name_of(session: &str, tree: &str, repository: &Repository) -> Str
     }
 }
 
-/// Bytes of the name before what tells linked work trees apart.
+/// The suffix for a linked work tree follows these bytes.
 const SHORT: usize = 9;

@@ -1,10 +1,9 @@
-//! What a model is told to do, in words.
+//! Instructions for a model.
 
 use super::place::Place;
 use crate::harness::Way;
 use crate::text::shell;
 
-/// What the model has to do to edit.
 pub(super) fn enter(place: &Place) -> String {
     if place.is_strict {
         return format!(
@@ -34,7 +33,7 @@ pub(super) fn enter(place: &Place) -> String {
     }
 }
 
-/// What the model has to do to edit where the checkout is not edited at all.
+/// Strict mode: the checkout is not edited.
 pub(super) const PROPOSE: &str = "Propose each change: aye propose PATH --old 'text' --new 'text' -m 'why', or a patch by aye \
     propose --patch -, or the tools changes and apply_patch of aye's MCP server; then aye wait ID. The files have it \
     once a person has applied it.";

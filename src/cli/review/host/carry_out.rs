@@ -1,4 +1,4 @@
-//! What the last screen of a review has confirmed, carried out.
+//! Carries out the confirmed decisions of a review.
 
 use std::collections::BTreeSet;
 
@@ -16,14 +16,12 @@ use crate::review::terminal::Order;
 use crate::text;
 
 impl CliHost<'_> {
-    /// The authority of the person at the terminal.
     fn authority(&self, verb: Verb, proposal: &Proposal) -> Result<Authority> {
         let (caller, evidence) = (self.context.caller(self.store.repository()), Evidence::Terminal);
         let proposals = std::slice::from_ref(proposal);
         decide::authorise(self.store, &caller, verb, proposals, &evidence, "aye review")
     }
 
-    /// The proposal as it was looked at, if it still is that.
     fn looked_at(&self, order: &Order) -> Result<Proposal> {
         looked_at(&self.store.view()?, order, self.now())
     }
@@ -48,10 +46,10 @@ impl CliHost<'_> {
         verdict::say(self.store, &authority, self.now(), proposals, word, &besides)
     }
 
-    /// Applies the proposal, or the part of it that was taken, as the last screen showed it.
+    /// The last screen's plan is what is written.
     pub(super) fn apply(&mut self, order: &Order) -> Result<String> {
         let now = self.now();
-        // Decided or revised meanwhile says more than that the files are not the same.
+        // A decision or revision meanwhile explains more than changed files do.
         let proposal = self.looked_at(order)?;
         let authority = self.authority(Verb::Apply, &proposal)?;
         let Some(Planned { shown, part, made }) = self.planned.take(&order.id) else {
@@ -106,7 +104,6 @@ impl CliHost<'_> {
     }
 }
 
-/// The paths that files are moved or copied from by `part` of `proposal`, or by all of it.
 pub(super) fn origins(proposal: &Proposal, part: Option<&decide::Part>) -> BTreeSet<RepoPath> {
     match part {
         Some(part) => part.changes.changes().iter().filter_map(|c| c.origin.clone()).collect(),
@@ -114,7 +111,7 @@ pub(super) fn origins(proposal: &Proposal, part: Option<&decide::Part>) -> BTree
     }
 }
 
-/// `3 files, 1 of them renamed`: a file that was removed and is one of those that were `moved` is not counted.
+/// `3 files, 1 of them renamed`: a removed file in `moved` does not count.
 pub(super) fn counted(files: &[plan::Planned], moved: &BTreeSet<RepoPath>) -> String {
     let is_source = |file: &&plan::Planned| file.after.is_none() && moved.contains(&file.path);
     let renamed = files.iter().filter(is_source).count();
@@ -126,7 +123,6 @@ pub(super) fn counted(files: &[plan::Planned], moved: &BTreeSet<RepoPath>) -> St
     }
 }
 
-/// `comments` as events hold them; `revision` is the one under review.
 pub(super) fn written_as(comments: &[Comment], revision: &str) -> Vec<Comment> {
     let about = |comment: &Comment| Comment {
         revision: Some(comment.revision.as_deref().unwrap_or(revision).to_owned()),

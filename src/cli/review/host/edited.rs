@@ -1,4 +1,4 @@
-//! A hunk in the reviewer's editor. It lies in the repository meanwhile, which is as private as the rest of it.
+//! A hunk in the reviewer's editor, in a file as private as the repository.
 
 use std::fs;
 use std::path::Path;
@@ -13,13 +13,10 @@ use crate::prompt::Hold;
 use crate::repository::Repository;
 use crate::store::EDITED;
 
-/// How long an editor may take before what a closed terminal has left is told apart from it.
+/// An older directory is left from a closed terminal.
 const OLD: Duration = Duration::from_hours(24);
 
-/// What the reviewer's editor makes of `text`, part of the file at `path`; `None` if it failed.
-///
-/// # Errors
-/// If there is no editor or no temporary file.
+/// `None` if the editor failed.
 pub(super) fn edit(
     context: &Context,
     repository: &Repository,
@@ -44,17 +41,17 @@ pub(super) fn edit(
     if !status.success() {
         return Ok(None);
     }
-    // By name: many editors write a new file in place of the old.
+    // By name: many editors replace the file.
     let edited = fs::read(&file).map_err(|error| failed(&error))?;
-    // They may write other line endings than git stores.
+    // Editors may write other line endings than git stores.
     let stored = repository.stored(path, &edited)?;
     Ok(Some(stored.unwrap_or(edited)))
 }
 
-/// A directory for one file: whatever an editor leaves beside it goes with it.
+/// An editor's own files there are removed with it.
 ///
 /// # Errors
-/// `private_dir_unsafe`, and those of the file system.
+/// `private_dir_unsafe`
 fn directory(repository: &Repository) -> Result<TempDir> {
     let home = repository.make_private()?.make_inside(EDITED)?;
     sweep(home.path());
@@ -62,7 +59,6 @@ fn directory(repository: &Repository) -> Result<TempDir> {
     made.map_err(|error| Error::io("edit the hunk", &error))
 }
 
-/// Removes what was left long ago.
 fn sweep(home: &Path) {
     for left in fs::read_dir(home).into_iter().flatten().flatten() {
         let modified = left.metadata().and_then(|found| found.modified());

@@ -1,4 +1,4 @@
-//! The world of a review: the store, the user's editor and pager.
+//! Host of a review: the store, the user's editor and pager.
 
 mod carry_out;
 mod edited;
@@ -24,7 +24,6 @@ use crate::review::model::{Answers, Verdict};
 use crate::review::terminal::{Host, Loaded, Order, Outlook, Tried};
 use crate::store::Store;
 
-/// The command line's side of a session.
 pub(super) struct CliHost<'c> {
     context: &'c mut Context,
     store: &'c Store,
@@ -34,13 +33,11 @@ pub(super) struct CliHost<'c> {
     try_command: Option<String>,
     has_difftool: bool,
     diff_filter: Option<String>,
-    /// What there is to review.
     desk: Desk<'c>,
-    /// What the last screen has shown, which is what is written.
+    /// The last screen's plans are what is written.
     planned: Plans,
-    /// HEAD and the tips of the threads when the last screen was shown.
+    /// HEAD and thread tips when the last screen was shown.
     seen: Option<decide::Seen>,
-    /// What of that could not be written.
     unwritten: Unwritten,
 }
 
@@ -68,7 +65,7 @@ impl<'c> CliHost<'c> {
         }
     }
 
-    /// The time now: a session lasts, so the command's own start is not it.
+    /// A review lasts: the command's start is too old.
     fn now(&self) -> chrono::DateTime<chrono::Utc> {
         crate::cli::context::clock()
     }
@@ -170,7 +167,7 @@ impl Host for CliHost<'_> {
     fn group(&mut self, orders: &[&Order]) -> Result<String> {
         let rejects = orders.iter().all(|order| matches!(order.verdict, Verdict::Reject { .. }));
         if !rejects {
-            // Foreign changes are approved one proposal at a time.
+            // Other changes are approved one proposal at a time.
             return Ok(decide::group::of_apply(self.planned.of(orders), false));
         }
         let view = self.store.view()?;
@@ -181,7 +178,7 @@ impl Host for CliHost<'_> {
     }
 
     fn carry_out(&mut self, order: &Order) -> Result<String> {
-        // From here to the end Ctrl-C would only leave work for recovery.
+        // From here Ctrl-C would only leave work for recovery.
         let _hold = Hold::interrupts();
         match &order.verdict {
             Verdict::Apply | Verdict::Part(_) => {

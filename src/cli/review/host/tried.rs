@@ -1,4 +1,4 @@
-//! The user's command, run on the proposal that is on the screen.
+//! The user's command, run on the current proposal.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -11,9 +11,8 @@ use crate::prompt::Hold;
 use crate::proposal::ProposalId;
 use crate::review::terminal::Tried;
 
-/// Runs `aye try` on that revision: a process of its own, for it takes the lock, runs long, and may be
-/// stopped with Ctrl-C. Its document tells a command that failed from a trial that was not made, which
-/// exit statuses do not.
+/// `aye try` is a process: it takes the lock, runs long, and may be stopped with Ctrl-C. Its
+/// document tells a failed command from a missing trial; an exit status does not.
 pub(super) fn run(directory: &Path, id: &ProposalId, revision: &str) -> Result<Tried> {
     let failed = |error: &std::io::Error| Error::io("run aye try", error);
     let program = std::env::current_exe().map_err(|e| Error::io("find aye itself", &e))?;
@@ -25,7 +24,7 @@ pub(super) fn run(directory: &Path, id: &ProposalId, revision: &str) -> Result<T
         .current_dir(directory)
         .stdin(Stdio::inherit())
         .stdout(Stdio::piped())
-        // What the command prints goes there; the reviewer is at this one's standard output.
+        // The reviewer sees this process's standard output.
         .stderr(Stdio::from(std::io::stdout()))
         .spawn()
         .map_err(|error| failed(&error))?;
