@@ -1,4 +1,4 @@
-//! `aye approve`: approves proposals without writing files.
+//! The command `aye approve`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -113,7 +113,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         };
         let remarks = Remarks { reason: args.reason.clone(), unshown_lines: 0 };
         match record(context, &store, &authority, &shown, &remarks) {
-            // Only a person can look again; `--yes` gets the error.
+            // Only a person can look again.
             Err(error) if asks && error.is(&codes::CHANGED_SINCE_SHOWN) => {
                 context.look_again(&error);
             }
@@ -122,7 +122,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
 }
 
-/// Plans each apply on the present files.
 fn shown(store: &Store, proposals: &[Proposal]) -> Result<Vec<Shown>> {
     let view = store.view()?;
     let each = |proposal: &Proposal| {
@@ -147,7 +146,7 @@ fn record(
             if items.is_empty() {
                 error
             } else {
-                // Each approval is an event of its own: name those already recorded.
+                // Name the approvals that are recorded already.
                 error.with(
                     "approved",
                     items.iter().map(|item| item.proposal_id.clone()).collect::<Vec<_>>(),

@@ -1,4 +1,4 @@
-//! The authority for a decision: by `--yes`, or by a person's answer at the terminal.
+//! Authority for a decision: by `--yes`, or by an answer at the terminal.
 
 use super::Context;
 use crate::decide;
@@ -10,7 +10,7 @@ use crate::proposal::{Authority, Proposal, codes};
 use crate::store::Store;
 use crate::text::escape;
 
-/// A decision that needs a person's authority.
+/// A decision to be authorised.
 pub struct Asking<'a> {
     pub verb: Verb,
     pub proposals: &'a [Proposal],
@@ -21,8 +21,7 @@ pub struct Asking<'a> {
 }
 
 impl Context {
-    /// Returns the authority that the rules give, after a question at a terminal without `--yes`;
-    /// `None` after a no.
+    /// Asks at a terminal without `--yes`; returns `None` after a no.
     ///
     /// # Errors
     /// `human_approval_required`, `terminal_required`, `confirmation_required`.
@@ -31,7 +30,7 @@ impl Context {
         self.asked(store, asking, by_flag)
     }
 
-    /// Returns `by_flag`, or the authority of a person who answers yes at the terminal.
+    /// Returns `by_flag`, or asks at the terminal; `None` after a no.
     pub fn asked(
         &mut self,
         store: &Store,
@@ -44,12 +43,10 @@ impl Context {
         self.grant(store, asking, &Evidence::Terminal).map(Some)
     }
 
-    /// Returns the authority of `--yes`, or `None` if a person at the terminal is to be asked next.
-    /// Refuses an agent before anything is shown.
+    /// `None` means: ask at the terminal. Refuses an agent before anything is shown.
     pub fn by_flag(&self, store: &Store, asking: &Asking<'_>) -> Result<Option<Authority>> {
         let wanted = if asking.yes { Evidence::Flag } else { Evidence::Terminal };
         let granted = match self.grant(store, asking, &wanted) {
-            // The decision needs a terminal, and there is one.
             Err(error) if error.is(&codes::TERMINAL_REQUIRED) && self.interactive() => None,
             granted => Some(granted?).filter(|_| asking.yes),
         };
@@ -88,7 +85,7 @@ impl Context {
         )
     }
 
-    /// Returns the authority to revise `proposal`: a person's, or its proposer's own.
+    /// Authority to revise: a person's, or the proposer's own.
     ///
     /// # Errors
     /// `human_approval_required` for another proposer's proposal.
@@ -104,8 +101,7 @@ impl Context {
         )
     }
 
-    /// Asks a question and returns an answer that is one of `keys`. Ctrl-C also sets the exit
-    /// status.
+    /// Returns an answer that is one of `keys`; otherwise as [`Context::ask`].
     pub fn choose(&mut self, question: &str, keys: &[&str]) -> Option<String> {
         let prompt = Prompt::new(console::Term::stderr(), self.marks_pastes());
         prompt::forget_typed_ahead();
@@ -131,12 +127,11 @@ impl Context {
         self.note(&format!("{}; look again", escape::line(error.message())));
     }
 
-    /// Decisions carry the time of the answer: a question may have stood for hours.
+    /// A decision's time is that of the answer: a question may stand for hours.
     fn answered(&mut self) {
         self.now = self.clock();
     }
 
-    /// Repeats the question until the answer is not empty.
     pub fn reason(&mut self, question: &str) -> Option<String> {
         loop {
             let text = self.ask(question)?;
@@ -147,8 +142,7 @@ impl Context {
         }
     }
 
-    /// Asks for a line of text; `None` after Esc, end of input and Ctrl-C, which also sets the exit
-    /// status.
+    /// `None` after Esc, end of input and Ctrl-C, which also sets the exit status.
     pub fn ask(&mut self, question: &str) -> Option<String> {
         let answer = Prompt::new(console::Term::stderr(), self.marks_pastes()).line(question);
         self.answered();

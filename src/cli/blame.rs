@@ -1,4 +1,4 @@
-//! `aye blame`: the origin of each line of a file.
+//! The command `aye blame`.
 
 use super::{Context, pager, paths};
 use crate::app::blame::{self, Range};
@@ -38,7 +38,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// Columns of a name.
 const WIDEST: usize = 28;
 
-/// Columns: proposal or commit, author, reviewer, date, line number, line.
 fn text(ranges: &[Range], palette: &Palette) -> String {
     let margin = |range: &Range| {
         let origin = &range.origin;

@@ -1,4 +1,4 @@
-//! `--any-branch`: deciding by flag on proposals that were made for another branch.
+//! `--any-branch`: deciding by flag on another branch's proposals.
 
 use crate::changeset::marks::short_branch;
 use crate::error::{Error, Result};
@@ -8,14 +8,14 @@ use crate::repository::Repository;
 
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct BranchArgs {
-    /// With --yes: on the branch that is checked out, though it was made for, or applied on, another.
+    /// With --yes: on the branch that is checked out, though it was made for, or applied on,
+    /// another.
     #[arg(long)]
     pub any_branch: bool,
 }
 
 impl BranchArgs {
-    /// Refuses `proposals` made for another branch. `command` is repeated with `--any-branch` in
-    /// the hint.
+    /// Refuses `proposals` made for another branch; `command` is for the hint.
     ///
     /// # Errors
     /// `other_branch`.
@@ -30,7 +30,7 @@ impl BranchArgs {
         self.require_here(repository, "made for", &targets, command)
     }
 
-    /// As [`BranchArgs::require`]; `done` says how `targets` came about, as in "applied on".
+    /// `done` is a phrase such as "applied on".
     pub fn require_here(
         self,
         repository: &Repository,

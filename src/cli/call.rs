@@ -1,4 +1,4 @@
-//! `aye call`: calls a public tool contract by name.
+//! The command `aye call`.
 
 use serde_json::Value;
 
@@ -104,7 +104,6 @@ fn help() -> String {
     help + EXAMPLES
 }
 
-/// Help text of one tool.
 fn parameters(tool: &Tool) -> String {
     let mut help = format!("{}\n\nUsage: aye call {} '{{…}}'\n", tool.description, tool.name());
     list_parameters(&mut help, &tool.parameters(), 2);

@@ -1,4 +1,4 @@
-//! `aye check`: findings for CI and git hooks.
+//! The command `aye check`.
 
 use std::path::{Path, PathBuf};
 
@@ -25,8 +25,8 @@ use crate::text::escape;
 /// files, was decided differently in two clones, or is about to expire. With --staged or --range:
 /// what is being committed, or was. One line per finding, and what to do about it.
 ///
-/// With --range, a commit that names a proposal has to hold exactly what a person approved by `aye
-/// apply` or `aye approve` (content_differs, marked_without_approval, not_applied, contested).
+/// With --range, a commit that names a proposal has to hold exactly what a person approved by
+/// `aye apply` or `aye approve` (content_differs, marked_without_approval, not_applied, contested).
 /// Nothing else may be in it (extra_file), and that person has to be among its reviewers
 /// (reviewer_mismatch).
 ///
@@ -80,11 +80,10 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
     let idle = if plain { idle::is_settled } else { idle::is_idle };
     let mut report = report();
     if args.range.is_none() && idle(context) {
-        // Without pending or contested proposals no file can be touched.
+        // Nothing is pending or contested, so no finding is possible.
         return Ok(report);
     }
-    // Staged files and commits may be those of a session's tree; pending proposals are its
-    // repository's.
+    // Staged files may be a session tree's; proposals are its repository's.
     let here = |plain: bool| if plain { context.store() } else { context.store_here() };
     let store = here(plain)?;
     let view = store.view()?;
@@ -131,7 +130,7 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
     Ok(report)
 }
 
-/// The check of pre-commit, which takes no options.
+/// The check of pre-commit.
 pub(super) fn staged(context: &mut Context) -> Result<Report> {
     let mut report = report();
     if idle::is_idle(context) {
@@ -157,14 +156,14 @@ pub(super) fn report() -> Report {
         .when_clean("nothing wants attention")
 }
 
-/// Ids that a surrounding `aye apply --commit` is about to record as applied.
+/// Ids that a surrounding `aye apply --commit` is about to record.
 pub(super) fn committing(context: &Context) -> Vec<String> {
     let ids = context.var(COMMITTING).unwrap_or_default();
     ids.to_string_lossy().split(',').map(str::to_owned).collect()
 }
 
-/// Reads `aye.hookFailOn`, words as of `--fail-on`, and adds up the levels of git's configuration.
-/// A level with an unknown word counts every finding, with a warning.
+/// Adds up `aye.hookFailOn` of all levels of git's configuration. A level with an unknown word
+/// counts every finding.
 pub(super) fn hook_fail_on(context: &Context, repository: &Repository) -> FailOn {
     let mut found: Option<FailOn> = None;
     for text in repository.config_at_levels("aye.hookFailOn") {
@@ -191,7 +190,7 @@ fn range_words(range: &str) -> Result<&str> {
     Ok(range)
 }
 
-/// Paths relative to the top, without a final slash; an empty one is the top.
+/// Paths are relative to the top; an empty path is the top.
 fn paths(context: &Context, repository: &Repository, given: &[PathBuf]) -> Result<Vec<BString>> {
     given
         .iter()

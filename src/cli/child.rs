@@ -1,11 +1,10 @@
-//! Commands that aye runs for a user, and the signals passed on to them.
+//! Child processes, and signals passed on to them.
 
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// Signals that ask aye to stop while a command runs.
 pub struct Stop {
     told: Vec<(i32, std::sync::Arc<std::sync::atomic::AtomicBool>, std::cell::Cell<bool>)>,
 }
@@ -28,8 +27,7 @@ impl Stop {
         Ok(Self { told })
     }
 
-    /// Passes each signal on once. The command may get Ctrl-C from the terminal, too, which is
-    /// harmless.
+    /// Passes each signal on once. A second Ctrl-C, from the terminal, is harmless.
     fn pass_on(&self, child: &std::process::Child) {
         use std::sync::atomic::Ordering::Relaxed;
         for (signal, flag, passed) in &self.told {

@@ -1,4 +1,4 @@
-//! The table of commands: help line, formats, and the function that runs each.
+//! The commands, their formats, and their functions.
 
 use clap::Subcommand;
 
@@ -104,8 +104,7 @@ impl Command {
         }
     }
 
-    /// True if the command supports `format`: reports have JSON, GitHub and SARIF; other answers
-    /// JSON and YAML.
+    /// Reports have JSON, GitHub and SARIF; other answers JSON and YAML.
     pub(super) fn prints(&self, format: Format) -> bool {
         let is_report = match self {
             Self::Check(_) | Self::Scan(_) => true,

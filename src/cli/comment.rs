@@ -1,4 +1,4 @@
-//! `aye comment`: comments on a proposal.
+//! The command `aye comment`.
 
 use super::propose::warn;
 use super::which::One;
@@ -10,8 +10,9 @@ use crate::proposal::event::Evidence;
 
 /// Comment on a pending proposal: as a whole, at lines, as a question or with other lines.
 ///
-/// A comment on lines follows them from revision to revision, and is outdated once they are gone. The
-/// proposer resolves it with a note, or takes a suggestion as it is: aye revise ID --take COMMENT.
+/// A comment on lines follows them from revision to revision, and is outdated once they are gone.
+/// The proposer resolves it with a note, or takes a suggestion as it is: aye revise ID --take
+/// COMMENT.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye comment m4k8 -m 'Why not Intl.DateTimeFormat?'

@@ -1,4 +1,4 @@
-//! Shell completion: answers the scripts that `aye util completion` prints.
+//! Answers to the scripts that `aye util completion` prints.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,27 +12,25 @@ use crate::session::Home;
 use crate::store::{Filter, Store, Summary};
 use crate::text::escape;
 
-/// Environment variable in which a completion script names its shell.
+/// A completion script sets this to its shell's name.
 pub const VARIABLE: &str = "AYE_COMPLETE";
 
-/// Most ids that are offered, the newest.
+/// The newest ids are offered.
 const LIMIT: usize = 100;
 
-/// Answers a completion script; `false` in an ordinary run, which costs one look at the
-/// environment.
+/// An ordinary run costs one look at the environment.
 pub fn answer(args: &[OsString]) -> bool {
     if std::env::var_os(VARIABLE).is_none() {
         return false;
     }
     let directory = std::env::current_dir().ok();
-    // No message on failure: it would land in the middle of a prompt.
+    // A message would land in the middle of a prompt.
     CompleteEnv::with_factory(command)
         .var(VARIABLE)
         .try_complete(args.iter().cloned(), directory.as_deref())
         .unwrap_or(true)
 }
 
-/// Adds candidates for proposal ids, session names and files.
 fn command() -> clap::Command {
     let mut command = super::Cli::command();
     // Build the deferred arguments.
@@ -54,7 +52,7 @@ fn command() -> clap::Command {
     })
 }
 
-/// Adds candidates to `sub`, whose parent is `above`, and to its subcommands.
+/// `above` is the parent's name.
 fn with_names(sub: clap::Command, above: &str) -> clap::Command {
     let name = sub.get_name().to_owned();
     // Memory files are relative to the memory store.
@@ -70,7 +68,6 @@ fn with_names(sub: clap::Command, above: &str) -> clap::Command {
     sub.mut_subcommands(|below| with_names(below, &name))
 }
 
-/// True if the help names the value of `arg` by one of `names`.
 fn is_called(arg: &clap::Arg, names: &[&str]) -> bool {
     let own = arg.get_value_names().unwrap_or_default();
     own.iter().any(|own| names.iter().any(|name| own == name))
@@ -79,19 +76,17 @@ fn is_called(arg: &clap::Arg, names: &[&str]) -> bool {
 fn sessions() -> Vec<CompletionCandidate> {
     let found = || {
         let store = Store::discover(Path::new("."))?;
-        // Names do not depend on the trees' location.
         Home::open(store.repository().common_dir(), Path::new(""))
     };
     let names = found().ok().flatten().map(|home| home.names()).unwrap_or_default();
     names.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// True if `aye undo` can revert a request for changes.
+/// A request for changes can be undone.
 fn is_sent_back(summary: &Summary) -> bool {
     summary.status == Status::Pending && summary.changes_requested
 }
 
-/// Newest first; empty outside a repository.
 fn ids(fits: fn(&Summary) -> bool) -> Vec<CompletionCandidate> {
     let found = || {
         let store = Store::discover(Path::new("."))?;
@@ -103,7 +98,7 @@ fn ids(fits: fn(&Summary) -> bool) -> Vec<CompletionCandidate> {
     summaries.truncate(LIMIT);
     let candidate = |(order, summary): (usize, &Summary)| {
         let what = summary.description.as_deref().unwrap_or(&summary.path);
-        // Untrusted text: one line, escaped.
+        // The proposer's text is untrusted.
         let first = what.lines().next().unwrap_or_default();
         let help = escape::line(first).into_owned();
         CompletionCandidate::new(summary.id.as_str())

@@ -1,22 +1,20 @@
-//! Keys that aye sets in a clone's own git configuration, and removes.
+//! Keys of a clone's git configuration that aye sets.
 
 use bstr::ByteSlice as _;
 
 use crate::error::Result;
 use crate::repository::Repository;
 
-/// Refs that git's decorations omit.
 pub const DECORATION: &str = "log.excludeDecoration";
 
-/// Keys of `aye init`: an agent's patch becomes a proposal.
+/// `aye init` sets these keys.
 pub const GATE: [(&str, &str); 1] = [("aye.gate", "true")];
 
-/// Keys of `aye init --git-log`: decorations omit aye's refs, and an alias shows `--all` without
-/// them.
+/// `aye init --git-log` sets these: decorations and `git la` omit aye's refs.
 pub const LOG: [(&str, &str); 2] =
     [(DECORATION, "refs/aye/"), ("alias.la", "log --exclude=refs/aye/* --all --graph --oneline")];
 
-/// Sets those of `these` keys that are unset, and returns their names.
+/// Sets unset keys and returns their names.
 pub fn set(repository: &Repository, these: &[(&'static str, &str)]) -> Result<Vec<&'static str>> {
     let mut fresh = Vec::new();
     for (key, value) in these {
@@ -28,7 +26,7 @@ pub fn set(repository: &Repository, these: &[(&'static str, &str)]) -> Result<Ve
     Ok(fresh)
 }
 
-/// Returns the keys that have the value aye gives them.
+/// Returns the keys that have aye's value.
 pub fn present(repository: &Repository) -> Result<Vec<&'static str>> {
     let mut found = Vec::new();
     for (key, value) in LOG.into_iter().chain(GATE) {
@@ -40,7 +38,7 @@ pub fn present(repository: &Repository) -> Result<Vec<&'static str>> {
     Ok(found)
 }
 
-/// Removes aye's own values of `these` keys; other values stay.
+/// Removes only aye's own values.
 pub fn remove(repository: &Repository, these: &[&str]) -> Result<()> {
     for (key, value) in LOG.iter().chain(&GATE).filter(|(key, _)| these.contains(key)) {
         let asked = ["config", "--local", "--fixed-value", "--unset-all", key, value];

@@ -1,4 +1,4 @@
-//! The clock, environment, terminal and output format of a run, which the library must not look up.
+//! The clock, environment, terminal and format, which the library must not look up.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -13,7 +13,7 @@ use crate::store::{Announced, Notices, Upkeep};
 use crate::text::escape;
 
 pub struct Context {
-    /// With `-C` applied.
+    /// `-C` is applied already.
     pub directory: PathBuf,
     pub now: DateTime<Utc>,
     /// `None` lets the command choose its default.
@@ -21,9 +21,9 @@ pub struct Context {
     pub color: bool,
     pub quiet: bool,
     pub pager: bool,
-    /// Refs and threads that this run could not read.
+    /// Unreadable refs and threads.
     pub(super) notices: Notices,
-    /// Set once this run has written objects.
+    /// Notes whether this run wrote objects.
     pub(super) upkeep: Upkeep,
     /// Proposals that this run made pending.
     pub(super) announced: Announced,
@@ -33,8 +33,8 @@ pub struct Context {
 
 impl Context {
     pub fn from_process(global: &Global) -> Self {
-        // Enter the directory, as git does: paths in the environment are relative to it. On
-        // failure, discovering the repository reports the error.
+        // Enter the directory, as git does: paths in the environment are relative to it. Discovery
+        // reports a failure.
         let entered = |directory: &PathBuf| std::env::set_current_dir(directory).is_err();
         let directory = global.directory.clone().filter(entered).unwrap_or_else(|| ".".into());
         let format = match (global.json, global.yaml) {
@@ -66,12 +66,12 @@ impl Context {
         }
     }
 
-    /// The present time, for commands that run long.
+    /// Returns the present time; `now` is that of the start.
     pub fn clock(&self) -> DateTime<Utc> {
         clock()
     }
 
-    /// An environment variable; an empty one counts as unset.
+    /// An empty variable counts as unset.
     pub fn var(&self, name: &str) -> Option<OsString> {
         std::env::var_os(name).filter(|value| !value.is_empty())
     }
@@ -90,7 +90,7 @@ impl Context {
         io::stdin().is_terminal() && io::stdout().is_terminal()
     }
 
-    /// True if a person may be watching: some standard stream is a terminal.
+    /// True if a person may be watching: some stream is a terminal.
     pub fn is_attended(&self) -> bool {
         io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal()
     }
@@ -112,7 +112,7 @@ fn auto_color() -> bool {
     io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Test builds read `AYE_NOW` (RFC 3339) in place of the system's clock.
+/// Test builds read the time from `AYE_NOW` (RFC 3339).
 pub fn clock() -> DateTime<Utc> {
     #[cfg(all(feature = "failpoints", debug_assertions))]
     if let Some(fixed) = std::env::var("AYE_NOW").ok().and_then(|text| text.parse().ok()) {

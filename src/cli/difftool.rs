@@ -1,4 +1,4 @@
-//! `aye diff --tool`: git's difftool on the commit of a pending proposal.
+//! `aye diff --tool`: git's difftool on a proposal's commit.
 
 use chrono::{DateTime, Utc};
 
@@ -8,8 +8,7 @@ use crate::proposal::Proposal;
 use crate::repository::Repository;
 use crate::store::Store;
 
-/// Returns `asked`, or the tool of the user's own configuration if `asked` is empty. `None` without
-/// one, or for an invalid name.
+/// The default is the user's own configuration; `None` for an invalid name.
 pub fn name(repository: &Repository, asked: &str) -> Option<String> {
     let own = |key: &str| repository.trusted_config(key);
     let configured = || own("diff.tool").or_else(|| own("merge.tool"));
@@ -21,8 +20,7 @@ pub fn name(repository: &Repository, asked: &str) -> Option<String> {
     name.filter(is_name)
 }
 
-/// Runs git's difftool on `proposal`. The repository's own configuration of tools is ignored: an
-/// agent may be able to write it.
+/// Ignores the repository's own configuration of tools: an agent may be able to write it.
 ///
 /// # Errors
 /// `not_pending`; `usage` without a configured tool.

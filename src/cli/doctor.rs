@@ -1,4 +1,4 @@
-//! `aye doctor`: checks and repairs the store.
+//! The command `aye doctor`.
 
 mod gc;
 
@@ -71,7 +71,7 @@ pub struct Diagnosis {
     pub repaired: Vec<String>,
 }
 
-/// Exits with 1 if a problem was not repaired.
+/// Exits with 1 if problems remain.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.gc.gc {
         return gc::run(context, &args.gc);
@@ -137,9 +137,8 @@ fn print(context: &mut Context, store: &Store, found: Findings<'_>) -> Result<Ex
     Ok(if diagnosis.sound { Exit::Done } else { Exit::Negative })
 }
 
-/// Warns of agent markers that shell start-up files in HOME set.
 fn startup_files(context: &Context) -> Vec<String> {
-    /// In bytes; larger than files written by hand.
+    /// In bytes.
     const MOST: u64 = 1 << 20;
     let Some(home) = context.var("HOME").map(PathBuf::from) else { return Vec::new() };
     let mut warnings = Vec::new();

@@ -12,7 +12,7 @@ struct Page {
     text: &'static str,
 }
 
-/// The pages on formats are left to the sources.
+/// Pages on formats are not included.
 const PAGES: &[Page] = &[
     Page { name: "getting-started", text: include_str!("../../docs/getting-started.md") },
     Page { name: "agents", text: include_str!("../../docs/agents.md") },
@@ -25,14 +25,14 @@ const PAGES: &[Page] = &[
     Page { name: "install", text: include_str!("../../docs/install.md") },
 ];
 
-/// Generated from the table of error codes.
+/// The program generates this page from its error codes.
 const CODES: &str = "codes";
 
 pub fn topics() -> impl Iterator<Item = &'static str> {
     PAGES.iter().map(|page| page.name).chain([CODES])
 }
 
-/// Prints the page that the command line `args` asks for, if any.
+/// `None` if `args` ask for no page.
 pub fn answer(args: &[OsString]) -> Option<Exit> {
     let (name, unpaged) = match args {
         [_, help, name] if help == "help" => (name, false),

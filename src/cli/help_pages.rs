@@ -1,4 +1,4 @@
-//! The pages of `--help`: the program's, with commands in groups, and one of each command.
+//! The pages of `--help`, with the commands in groups.
 
 use std::ffi::OsString;
 
@@ -35,7 +35,7 @@ pub fn page(args: &[OsString]) -> Option<clap::Error> {
     }
 }
 
-/// Arguments of `command` without the global ones, which `aye --help` lists.
+/// Omits the global arguments, which `aye --help` lists.
 fn own_args(command: &Command) -> impl Iterator<Item = clap::Arg> {
     let is_common = |arg: &&clap::Arg| {
         let is_answered = matches!(
@@ -47,8 +47,8 @@ fn own_args(command: &Command) -> impl Iterator<Item = clap::Arg> {
     command.get_arguments().filter(move |arg| !is_common(arg)).cloned()
 }
 
-/// A short page: purpose, examples, one line a flag; the man page has the rest. clap's own page is
-/// twice as long, and a built command cannot be changed: build another one.
+/// Prints one line a flag: clap's own page is twice as long. Builds another command, since a built
+/// one cannot be changed.
 fn of_command(mut command: Command) -> Command {
     let about = command.get_long_about().or(command.get_about()).cloned().unwrap_or_default();
     let usage = command.render_usage();
@@ -65,7 +65,7 @@ fn of_command(mut command: Command) -> Command {
         .max_term_width(100)
         .disable_help_subcommand(true)
         .disable_help_flag(true)
-        // `aye call` defines its own help; help must work without required arguments.
+        // `aye call` has its own help; required arguments may be missing.
         .args(
             own_args(&command).filter(|arg| arg.get_id() != "help").map(|arg| arg.required(false)),
         )
@@ -74,7 +74,7 @@ fn of_command(mut command: Command) -> Command {
         .help_template("{about}{after-help}\n\n{usage}\n\n{all-args}")
 }
 
-/// The command for a man page, without the arguments that the page of `aye` lists.
+/// Omits the arguments that the man page of `aye` lists.
 pub fn without_common(command: &Command) -> Command {
     let subcommands: Vec<Command> = command.get_subcommands().cloned().collect();
     let mut page = Command::new(command.get_name().to_owned())

@@ -1,4 +1,4 @@
-//! `aye hooks`: git hooks, and the checks that they run.
+//! `aye hooks`: git hooks and their checks.
 
 use std::ffi::OsString;
 
@@ -91,7 +91,7 @@ fn install(context: &mut Context, hooks: &[Hook]) -> Result<Exit> {
     let found = Store::discover(&context.directory)?;
     let place = Place::find(found.repository())?;
     let program = program()?;
-    // A session's tree and its hooks belong to its agent.
+    // A session's hooks belong to its agent.
     if context.refuse_session(found.repository()).is_ok() {
         context.refuse_agents_in_session(
             found.repository(),

@@ -1,4 +1,4 @@
-//! The caller: a person, an agent or a build machine.
+//! The caller: person, agent or build machine.
 
 use std::path::PathBuf;
 
@@ -10,19 +10,19 @@ use crate::proposal::{Actor, ActorKind, AgentRun, Caller, codes};
 use crate::repository::Repository;
 use crate::store::Store;
 
-/// Proposal id, set for the commands that `aye try` runs.
+/// The proposal's id, for commands of `aye try`.
 pub(super) const AYE_TRY: &str = "AYE_TRY";
 
 impl Context {
-    /// Opens the command's repository: in a session's tree, the one that the session belongs to.
+    /// Opens the repository; in a session's tree, the session's repository.
     pub fn store(&self) -> Result<Store> {
         let found = Store::discover(&self.directory)?;
         let around = self.session_around(found.repository());
         self.prepared(around.map_or(found, |(repository, _)| repository))
     }
 
-    /// Opens the repository for proposing single edits. Refuses a session's tree, where the files
-    /// are the proposal.
+    /// Opens the repository for single edits. Refuses a session's tree, where the files are the
+    /// proposal.
     ///
     /// # Errors
     /// `in_session`.
@@ -32,8 +32,7 @@ impl Context {
         self.prepared(found)
     }
 
-    /// Opens the repository for a patch that is written at once. In a session's tree nothing is
-    /// recorded.
+    /// Opens the repository for a direct patch. In a session's tree nothing is recorded.
     pub fn store_to_patch(&self) -> Result<Store> {
         let mut found = Store::discover(&self.directory)?;
         if self.session_around(found.repository()).is_some() {
@@ -42,8 +41,8 @@ impl Context {
         self.prepared(found)
     }
 
-    /// Opens the repository around the directory. An interrupted apply is completed or undone
-    /// first; a failure to do so is reported and stops only commands that write files.
+    /// Recovers an interrupted apply first. A failure is reported and stops only commands that
+    /// write files.
     ///
     /// # Errors
     /// `not_a_repository`.
@@ -76,11 +75,11 @@ impl Context {
         self.caller(repository).actor
     }
 
-    /// Identifies the caller and the environment variable that marks an agent. Never an error.
+    /// Never an error.
     ///
     /// An agent's name is `AYE_AGENT`, or else that of its marker. People and CI go by git's
-    /// *committer* identity: git sets `GIT_AUTHOR_*` for the hooks of `git commit --author=…`, and
-    /// an author does not decide.
+    /// *committer*: git sets `GIT_AUTHOR_*` for the hooks of `git commit --author=…`, and an author
+    /// does not decide.
     pub fn caller(&self, repository: &Repository) -> Caller {
         let text = |name: &str| self.var(name).map(|value| value.to_string_lossy().into_owned());
         let config = |key: &str| repository.config(key).filter(|value| !value.is_empty());
@@ -106,7 +105,6 @@ impl Context {
         Caller { actor: Actor { name, email, kind }, marker: None, tool: false }
     }
 
-    /// Session and model from the environment.
     fn agent_run(&self) -> Option<AgentRun> {
         let session = actor::session(|name| self.var(name)).unwrap_or_default();
         self.run_of(&session.to_string_lossy(), None)
@@ -118,9 +116,9 @@ impl Context {
         AgentRun::new(Some(session), own.as_deref().or(model))
     }
 
-    /// The agent's name, and the variable that marks it.
+    /// Name and marker variable.
     fn agent(&self) -> Option<(String, &'static str)> {
-        // An empty `AYE_AGENT` counts as unset; the agent's own variable still marks it.
+        // An empty variable counts as unset; the agent's own still marks it.
         if let Some(name) = self.var(actor::AYE_AGENT) {
             return Some((name.to_string_lossy().into_owned(), actor::AYE_AGENT));
         }
@@ -128,13 +126,11 @@ impl Context {
         Some((marker.agent.to_owned(), marker.variable))
     }
 
-    /// True in a trial, by the environment or by the work tree.
     fn is_in_trial(&self, store: Option<&Store>) -> bool {
         self.var(AYE_TRY).is_some() || store.is_some_and(Store::is_trial)
     }
 
-    /// Refuses commands of a trial, for every kind of caller: the proposal's own code may have
-    /// started them.
+    /// Refuses every kind of caller: the proposal's own code may be running.
     ///
     /// # Errors
     /// `in_trial`.
@@ -143,8 +139,7 @@ impl Context {
         if self.is_in_trial(found.as_ref()) { Err(Store::refused_in_trial()) } else { Ok(()) }
     }
 
-    /// Refuses agents an action on the clone or the gate; `what` names it, as in "close threads".
-    /// `command` is the hint for a person.
+    /// `what` is an action such as "close threads"; `command` is for the hint.
     ///
     /// # Errors
     /// `human_approval_required`.
@@ -159,8 +154,7 @@ impl Context {
         .hint(format!("ask your user to run: {command}")))
     }
 
-    /// The base of paths on the command line. Git starts aliases and hooks at the top of the work
-    /// tree, with the caller's directory in `GIT_PREFIX`.
+    /// Git starts aliases and hooks at the top, with the caller's directory in `GIT_PREFIX`.
     pub fn path_base(&self, repository: &Repository) -> PathBuf {
         let Some(prefix) = self.var("GIT_PREFIX") else { return self.directory.clone() };
         let top = repository.work_dir().and_then(|top| std::fs::canonicalize(top).ok());

@@ -15,19 +15,19 @@ use crate::store::{Store, View, idle};
 /// Clock setback up to which a lasting stamp overlooks no expired proposal.
 const MARGIN: Duration = Duration::days(1);
 
-/// True if the stamp says that nothing is pending or contested; opens no repository.
+/// Asks the stamp; opens no repository.
 pub(super) fn is_idle(context: &Context) -> bool {
     let dir = idle::common_dir(&context.directory, |name| context.var(name));
-    // In a session's tree the question concerns the session's repository.
+    // A session's tree asks about its repository.
     dir.is_some_and(|dir| !home::is_among_trees(&dir) && idle::look(&dir, context.now))
 }
 
-/// Also true only if the settings of the work tree are valid.
+/// As [`is_idle`]; the settings have to be valid, too.
 pub(super) fn is_settled(context: &Context) -> bool {
     is_idle(context) && top(context).is_some_and(|top| has_valid_policy(&top))
 }
 
-/// The top of the work tree, if it is found without the repository.
+/// Finds the top without opening the repository.
 fn top(context: &Context) -> Option<PathBuf> {
     if ["GIT_DIR", "GIT_WORK_TREE"].iter().any(|name| context.var(name).is_some()) {
         return None;
@@ -37,8 +37,8 @@ fn top(context: &Context) -> Option<PathBuf> {
     top.map(Path::to_owned)
 }
 
-/// True if the policy and the memory settings of the work tree are valid; opens no repository. The
-/// stamp covers HEAD's, and commands that move HEAD write the work tree's.
+/// Opens no repository. The stamp covers HEAD's settings, and commands that move HEAD write the
+/// work tree's.
 fn has_valid_policy(top: &Path) -> bool {
     let read = |path: &str| match std::fs::read(top.join(path)) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -56,17 +56,16 @@ fn has_valid_policy(top: &Path) -> bool {
     }
 }
 
-/// Records that a full look at `view` found nothing pending or contested, unless refs have moved
-/// since. Trouble in threads prevents the stamp, so that every run reports it.
+/// Stamps that nothing is pending or contested, unless refs have moved since `view`. Trouble in
+/// threads prevents the stamp: every run reports it.
 pub(super) fn stamp(context: &Context, store: &Store, view: &View) {
     if !view.troubles().is_ok_and(|found| found.is_empty()) {
         return;
     }
-    // The git directory of a session's tree belongs to its agent.
+    // A session's git directory belongs to its agent.
     if store.repository().config(tree::SESSION).is_some() {
         return;
     }
-    // Read the tips only if a stamp is due.
     let tips = idle::Tips::read(store.repository().common_dir(), context.now);
     let Some(tips) = tips.filter(|_| view.is_current()) else { return };
     let lasting = view.count_pending(context.now - MARGIN).is_ok_and(|count| count == 0);

@@ -1,4 +1,4 @@
-//! `aye init`: prepares a repository.
+//! The command `aye init`.
 
 mod remove;
 
@@ -12,10 +12,10 @@ use crate::worktree::Flush;
 
 /// Make the repository ready: .agent-memory/ with its .gitignore, policy and memory scaffold.
 ///
-/// Optional and idempotent: proposals work in any repository without it, and what is there stays
-/// as it is. It shuts the gate: `gate = true` in the policy and `aye.gate` in this clone's configuration
-/// make a proposal of what an agent's `apply_patch` would write. A key that is set keeps its value. An
-/// agent is refused in a session, and where the gate is shut.
+/// Optional and idempotent: proposals work in any repository without it, and what is there stays as
+/// it is. It shuts the gate: `gate = true` in the policy and `aye.gate` in this clone's
+/// configuration make a proposal of what an agent's `apply_patch` would write. A key that is set
+/// keeps its value. An agent is refused in a session, and where the gate is shut.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 #[command(after_help = "Examples:
@@ -74,8 +74,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     context.print(out.as_bytes())
 }
 
-/// Writes a missing policy. If an existing one does not name the repository, returns the line to
-/// add.
+/// Writes a missing policy, or returns the missing line that names the repository.
 fn policy_file(repository: &Repository, files: &mut Initialized) -> Result<Option<String>> {
     let id = format!("{:016x}{:016x}", crate::beneath::random(), crate::beneath::random());
     let (tree, path) = (repository.worktree()?, RepoPath::new(policy::PATH)?);

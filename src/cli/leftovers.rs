@@ -1,4 +1,4 @@
-//! Recovery before each command from what earlier processes left in `.git/aye`.
+//! Recovery from crashed processes, before each command.
 
 use super::Context;
 use crate::error::Error;
@@ -8,8 +8,8 @@ use crate::text::escape;
 use crate::worktree::journal;
 
 impl Context {
-    /// Recovers what crashed processes left half done, and warns of unsafe files. A failure is
-    /// reported and stops only commands that write files.
+    /// Recovers, and warns of unsafe files. A failure is reported and stops only commands that
+    /// write files.
     pub(super) fn settle(&self, store: &Store) {
         let private = match store.repository().private() {
             Ok(None) => return,
@@ -49,7 +49,7 @@ impl Context {
         }
     }
 
-    /// Prints the first of `errors` and the number of the others.
+    /// Prints the first error and the number of others.
     fn warn_of(&self, errors: &[Error]) {
         let Some(first) = errors.first() else { return };
         let more = match errors.len() {

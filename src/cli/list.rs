@@ -1,4 +1,4 @@
-//! `aye list`: proposals as a table.
+//! The command `aye list`.
 
 mod table;
 
@@ -64,7 +64,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let is_all = args.status == Which::All && args.filters.is_empty();
     let limit = args.filters.limit;
     let mut filter = args.filters.filter(args.status.status());
-    // The limit applies to the review order, not to the store's.
+    // The limit applies to the review order.
     let is_pending = args.status == Which::Pending;
     if is_pending {
         filter.limit = None;

@@ -1,4 +1,4 @@
-//! `aye log`: the audit log.
+//! The command `aye log`.
 
 mod document;
 
@@ -86,7 +86,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     table.bound("WHO", 60);
     table.bound("WHAT", 60);
     table.drops(&["KIND", "TEXT", "WHEN"]);
-    // Two passes over the history: column widths need all rows, which are too many to keep.
+    // Two passes: the rows are too many to keep for column widths.
     let mut count = 0;
     for page in pages() {
         for entry in page? {
@@ -143,7 +143,7 @@ fn page_of_items(page: Result<Vec<LogEntry>>) -> Result<Vec<LogItem>> {
     Ok(page?.iter().map(LogItem::from).collect())
 }
 
-/// Streams the document [`Log`], byte for byte as `serde_json` prints the whole.
+/// Streams what `serde_json` prints of [`Log`].
 fn json(
     pages: impl Iterator<Item = Result<Vec<LogEntry>>>,
 ) -> impl Iterator<Item = Result<String>> {

@@ -1,4 +1,4 @@
-//! Applying a proposal that depends on pending ones: `--with-lower` and `--alone`.
+//! `--with-lower` and `--alone`: dependencies on pending proposals.
 
 use std::collections::BTreeSet;
 
@@ -21,8 +21,8 @@ pub struct LowerArgs {
 }
 
 impl LowerArgs {
-    /// Orders `proposals` so that each follows the ones it depends on; `--with-lower` adds unnamed
-    /// ones. Without `--alone`, a missing one is a note if a person is asked (`asks`), or an error.
+    /// Orders `proposals` after their dependencies; `--with-lower` adds those. Without `--alone`, a
+    /// missing one is a note if a person is asked (`asks`), else an error.
     ///
     /// # Errors
     /// `stands_on`.

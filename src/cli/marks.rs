@@ -15,21 +15,21 @@ use crate::review::model::Intent;
 use crate::store::{Space, Summary};
 use crate::text::escape;
 
-/// Proposals that expire within this time are marked and counted.
+/// Time before the expiry that is marked and counted.
 pub const SOON: Duration = Duration::days(1);
 
-/// Columns of an overview without a terminal.
+/// Columns without a terminal.
 pub const PRINTED: usize = 100;
 
 /// Fewest characters of a short id.
 const FEWEST: usize = 4;
 
-/// The shortest unique beginning of an id, without `prop_`.
+/// Shortest unique beginning, without `prop_`.
 pub fn short(id: &ProposalId, prefix: usize) -> String {
     id.as_str()["prop_".len()..].chars().take(prefix.max(FEWEST)).collect()
 }
 
-/// Escaped for a terminal.
+/// Escapes the lines for a terminal.
 pub fn lines(marks: &[Mark]) -> impl Iterator<Item = String> {
     marks.iter().map(|mark| format!("! {}", escape::line(&mark.text())))
 }
@@ -38,7 +38,7 @@ pub fn notice(context: &Context, marks: &[Mark]) {
     lines(marks).for_each(|line| context.note(&line));
 }
 
-/// Escaped for a terminal. The first mark is a status other than `ordinary`.
+/// Escapes the marks; a status other than `ordinary` comes first.
 pub fn of(
     summary: &Summary,
     marks: &Marks,
@@ -106,7 +106,7 @@ pub fn of(
     found
 }
 
-/// The proposer, and the recorder or the author of the current revision if they differ.
+/// The proposer, recorder and current author, each once.
 pub fn by(summary: &Summary) -> String {
     let mut names = vec![summary.proposed_by.as_str()];
     for name in [summary.recorded_by.as_str(), summary.author.as_str()] {
@@ -118,8 +118,7 @@ pub fn by(summary: &Summary) -> String {
     names.join(" / ")
 }
 
-/// Groups `summaries`, in review order, by agent and task; those sent back form the last group.
-/// `number` is the position in the review.
+/// Groups by agent and task; those sent back come last. `number` is the position in the review.
 pub fn grouped(
     summaries: &[Summary],
     marks: &Marks,

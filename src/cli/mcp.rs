@@ -15,8 +15,8 @@ use crate::tools::registry::{TOOLS, Tool};
 
 /// Serve the tools to a coding agent, over the Model Context Protocol on standard input and output.
 ///
-/// For the configuration of the agent, which starts the command itself. Agents propose, comment, wait and
-/// look; what they propose, a person applies or rejects.
+/// For the configuration of the agent, which starts the command itself. Agents propose, comment,
+/// wait and look; what they propose, a person applies or rejects.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye mcp --repo ~/src/project
@@ -27,11 +27,12 @@ use crate::tools::registry::{TOOLS, Tool};
 As JSON, for clients that are configured so:
   {\"mcpServers\": {\"aye\": {\"command\": \"aye\", \"args\": [\"mcp\"]}}}")]
 pub struct Args {
-    /// Work in the repository of this directory, not of the one that the agent starts the command in.
+    /// Work in the repository of this directory, not of the one that the agent starts the command
+    /// in.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub repo: Option<PathBuf>,
-    /// List these tools alone; the names are those of `aye call --help`. A tool that is not listed is answered all
-    /// the same.
+    /// List these tools alone; the names are those of `aye call --help`. A tool that is not listed
+    /// is answered all the same.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub tools: Vec<String>,
     /// Call the tool that standard input names, and end.
@@ -39,7 +40,7 @@ pub struct Args {
     pub answer_one: bool,
 }
 
-/// Runs each call in a process of its own, so that a panic becomes an ordinary error answer.
+/// Runs each call in a process of its own: a panic becomes an answer.
 struct Tools {
     directory: PathBuf,
 }
@@ -81,12 +82,11 @@ impl Tools {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(failed)?;
-        // The child reads all input before it writes: no deadlock. Unread input shows as a missing
-        // answer.
+        // The child reads everything before it writes. Unread input shows as a missing answer.
         if let Some(mut input) = child.stdin.take() {
             let _ = input.write_all(&request);
         }
-        // Read one line: the tool's background processes may keep the pipe open.
+        // Read one line: background processes may keep the pipe open.
         let (mut answer, output) = (Vec::new(), child.stdout.take());
         let child = match cancel {
             Some(cancel) => {
@@ -106,13 +106,13 @@ impl Tools {
     }
 }
 
-/// The running program, even if another version has replaced its file.
+/// Finds the running program even if another version replaced its file.
 fn own_program() -> std::io::Result<PathBuf> {
     let own = PathBuf::from("/proc/self/exe");
     if cfg!(target_os = "linux") && own.exists() { Ok(own) } else { std::env::current_exe() }
 }
 
-/// Runs in the child: reads a `Call` and prints its result as a line.
+/// The child's side of a call.
 fn answer_one(context: &mut Context) -> Result<Exit> {
     // Nobody reads the answer once the server is gone.
     #[cfg(target_os = "linux")]
@@ -128,8 +128,6 @@ fn answer_one(context: &mut Context) -> Result<Exit> {
     context.print(&line)
 }
 
-/// Serves until the client is gone.
-///
 /// # Errors
 /// `invalid_argument` for a directory that cannot be entered.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {

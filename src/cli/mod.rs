@@ -1,5 +1,5 @@
-//! The command line: clap definitions, one file per command, with `Args` (its doc comments are its
-//! help) and `run`. The only room that reads the clock, the environment and the terminal.
+//! The command line: one file per command with `Args`, whose comments are the help, and `run`. The
+//! only room that reads clock, environment and terminal.
 
 pub mod agents;
 pub mod apply;
@@ -114,7 +114,7 @@ pub struct Global {
     pub no_pager: bool,
 }
 
-/// The first of `args` is the program's name. Errors are printed in the chosen format.
+/// `args` begins with the program's name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     if args.len() == 1 && Store::discover(std::path::Path::new(".")).is_err() {
@@ -180,8 +180,7 @@ fn version(args: &[OsString]) -> Option<clap::Error> {
     alone.disable_help_flag(true).try_get_matches_from(args).err()
 }
 
-/// Parses `args` with only the command that is their first word. `None` for other words and invalid
-/// arguments: they need all commands.
+/// Parses with only the command that is the first word; `None` for anything else.
 ///
 /// clap copies the global flags to each of thirty commands, a fifth of the work of `aye list`.
 fn named(args: &[OsString]) -> Option<Cli> {

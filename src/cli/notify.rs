@@ -7,16 +7,15 @@ use crate::repository::Repository;
 use crate::store::{News, Store};
 use crate::text;
 
-/// A command line for the shell, from the user's own configuration only: a proposer may be able to
-/// write the repository's.
+/// The setting is read from the user's own configuration only: a proposer may be able to write the
+/// repository's.
 const SETTING: &str = "aye.notifyCommand";
 
-/// Set for the command: processes below it must not start it again.
+/// The command's processes must not start it again.
 const NOTIFYING: &str = "AYE_NOTIFYING";
 
 impl Context {
-    /// Starts the command for each proposal that this run made pending, without waiting and without
-    /// output.
+    /// Starts the command in the background, once for each new pending proposal.
     pub fn notify(&self) {
         let news = self.announced.take();
         if news.is_empty() || self.var(NOTIFYING).is_some() {

@@ -73,7 +73,7 @@ pub fn printed(written: std::io::Result<()>) -> Result<()> {
     }
 }
 
-/// Lines `error[code]: message` and `hint: …`, escaped, and wrapped to `columns`.
+/// Escapes the text and wraps it to `columns`.
 pub fn failure_text(error: &Error, columns: Option<usize>) -> String {
     let message = format!("error[{}]: {}", error.code().id, escape::line(error.message()));
     let mut text = wrapped(&message, columns) + "\n";

@@ -1,4 +1,4 @@
-//! `aye` alone, `aye list --count` and `--prompt`: the pending proposals at a glance.
+//! `aye` alone, and the counts of `aye list`.
 
 use std::collections::HashMap;
 
@@ -33,8 +33,7 @@ pub fn count(context: &mut Context) -> Result<Exit> {
     context.emit(Format::Text, &found.counts, || line(&found.counts) + "\n")
 }
 
-/// Prints `aye 3` for a shell prompt if 3 wait for a person; nothing otherwise, nor after an error.
-/// Compares no files.
+/// Prints nothing if no proposal waits for a person, or after an error. Compares no files.
 pub fn prompt(context: &mut Context) -> Result<Exit> {
     if let Some(count) = waiting(context).filter(|count| *count > 0) {
         context.print(format!("aye {count}\n").as_bytes())?;
@@ -42,7 +41,7 @@ pub fn prompt(context: &mut Context) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// `aye` alone: prints the counts, and the proposals by agent and task, on one screen.
+/// `aye` alone: counts, and proposals by agent and task on one screen.
 pub fn run(context: &mut Context) -> Result<Exit> {
     let found = Pending::look(context, true)?;
     let table = match &found.store {
@@ -80,7 +79,6 @@ impl Pending {
         let store = context.store()?;
         let view = store.view()?;
         let mut summaries = pending(&view, context)?;
-        // Only a list shows what each proposal touches.
         let mut marks = if is_listed {
             Marks::of(&store, &view, context.now, &summaries)?
         } else {
@@ -119,7 +117,7 @@ fn table(context: &Context, repository: &Repository, found: &Pending) -> String 
         waiting.enumerate().map(|(at, summary)| (&summary.id, at + 1)).collect();
     let number = |id: &ProposalId| places.get(id).copied();
     let groups = marks::grouped(&found.summaries, &found.marks, context.now, number);
-    // At a terminal, one screen.
+    // The table fits one screen.
     let (columns, lines) = match pager::size() {
         Some((rows, columns)) => (columns, rows.max(12) - 5),
         None => (marks::PRINTED, usize::MAX),

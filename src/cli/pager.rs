@@ -1,4 +1,4 @@
-//! Paging of long output, as in git, and the look of diffs.
+//! Paging as in git, and the look of diffs.
 
 use std::io::IsTerminal as _;
 
@@ -9,7 +9,7 @@ use crate::render::diff::{Layout, Options};
 use crate::render::style::{Depth, Palette};
 use crate::repository::Repository;
 
-/// Uses the pager if standard output is a terminal.
+/// Pages only at a terminal.
 pub fn page(
     context: &mut Context,
     repository: Option<&Repository>,
@@ -18,8 +18,7 @@ pub fn page(
     page_all(context, repository, || std::iter::once(Ok(text.as_ref())))
 }
 
-/// As [`page`], for text that is too long for memory. `pieces` is called again if the pager does
-/// not exist.
+/// Streams text too long for memory; calls `pieces` again if the pager does not exist.
 pub fn page_all<Piece: AsRef<[u8]>, Pieces: Iterator<Item = Result<Piece>>>(
     context: &mut Context,
     repository: Option<&Repository>,
@@ -69,7 +68,6 @@ pub fn options(context: &Context, repository: &Repository) -> Options {
     }
 }
 
-/// Columns of standard output; `None` off a terminal.
 pub fn columns() -> Option<usize> {
     size().map(|(_, columns)| columns)
 }

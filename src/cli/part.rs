@@ -28,16 +28,16 @@ pub struct Chosen {
     pub part: Option<Part>,
     /// The remaining changes, based on `part`.
     pub rest: Vec<FileChange>,
-    /// Why `--yes` is not enough: nobody can have seen this part.
+    /// Why `--yes` is not enough: nobody has seen this part.
     pub unclear: Option<Error>,
-    /// For a person, before the question.
+    /// A note before the question.
     pub note: Option<String>,
     /// Proposals that a commit already holds completely.
     pub made: BTreeMap<ProposalId, Made>,
 }
 
 impl PartArgs {
-    /// Selects by the flags; of a proposal that was committed without a record, what was committed.
+    /// Selects what was committed, if a proposal was committed without a record.
     ///
     /// # Errors
     /// `usage` with several proposals, `no_such_hunk`, `changed_since_shown`.
@@ -67,7 +67,6 @@ impl PartArgs {
         Ok(all)
     }
 
-    /// Selects what a commit holds of `proposal` and no decision records.
     fn committed(
         &self,
         store: &Store,
@@ -108,7 +107,7 @@ impl PartArgs {
         Ok(chosen)
     }
 
-    /// Selects the hunks that are listed, as `aye diff --hunks` shows them, or everything.
+    /// Hunks are numbered as in `aye diff --hunks`; everything is the default.
     fn listed(
         &self,
         store: &Store,
@@ -136,7 +135,7 @@ impl PartArgs {
     }
 }
 
-/// Returns `taken`, or `None` for everything, and the rest.
+/// Returns `None` for everything, and the rest.
 fn split(review: &mut Review, taken: &BTreeSet<usize>) -> Result<(Option<Part>, Vec<FileChange>)> {
     for unit in 0..review.units().len() {
         let decision = if taken.contains(&unit) { Decision::Take } else { Decision::Leave };

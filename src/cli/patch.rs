@@ -1,4 +1,4 @@
-//! `aye patch`: applies a patch without a proposal.
+//! The command `aye patch`.
 
 use std::ffi::OsString;
 
@@ -71,7 +71,7 @@ impl ReadArgs {
     }
 }
 
-/// The answer has the shape of the `apply_patch` tool, also on failure.
+/// A failure, too, has the shape of the `apply_patch` tool.
 ///
 /// # Errors
 /// Only in text format; otherwise the error is printed.
@@ -92,7 +92,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
 }
 
-/// The inner error is that of rendering, after the patch was applied.
+/// The inner error is that of rendering.
 fn attempt(context: &mut Context, args: Args) -> Result<Result<String>> {
     let store = if args.propose { context.store_to_edit()? } else { context.store_to_patch()? };
     let file = args.file.unwrap_or_else(|| "-".into());

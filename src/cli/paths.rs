@@ -12,8 +12,7 @@ use crate::changeset::size::setting_for;
 use crate::error::{Error, Result, codes};
 use crate::repository::Repository;
 
-/// Converts a typed path, absolute or relative to [`Context::path_base`]. A directory may end with
-/// `/`.
+/// Paths are relative to [`Context::path_base`], or absolute; a directory may end with `/`.
 ///
 /// # Errors
 /// `path_invalid`, also for a missing directory; `path_in_git_dir`.
@@ -56,7 +55,7 @@ pub fn typed(context: &Context, repository: &Repository, path: &OsStr) -> Result
     if rest == b"." && !above.is_empty() {
         return RepoPath::new(above);
     }
-    // Refuse a path outside the repository as it was typed.
+    // Refuse the path in the words that were typed.
     if above.is_empty() || rest.is_empty() || rest[0] == b'/' {
         return RepoPath::new(rest).map_err(|error| {
             if rest == bytes { error } else { RepoPath::new(bytes).err().unwrap_or(error) }
@@ -74,7 +73,7 @@ fn no_directory(path: &OsStr) -> Error {
         .hint("paths are relative to the directory you are in (or to -C)")
 }
 
-/// Reads a file, or standard input for `-`.
+/// Reads standard input for `-`.
 ///
 /// # Errors
 /// `size_limit_exceeded`, `file_not_found`.

@@ -1,4 +1,4 @@
-//! `aye plan`: the task plan of this branch.
+//! The command `aye plan`.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;

@@ -10,7 +10,6 @@ use crate::report::{Finding, Level, Report, ReportFormat};
 use crate::text::escape;
 
 impl Context {
-    /// Prints `value` as JSON or YAML, or `text()` as it is. A closed pipe is not an error.
     pub fn emit<T: serde::Serialize>(
         &mut self,
         default: Format,
@@ -34,7 +33,7 @@ impl Context {
         }
     }
 
-    /// Prints `report`; a failed one exits with a negative answer.
+    /// A failed report exits with a negative answer.
     pub fn emit_report(&mut self, report: &Report) -> Result<Exit> {
         let format = self.format_or(Format::Text).for_report();
         let text = report.render(format, self.color)?;
@@ -44,8 +43,8 @@ impl Context {
         Ok(if report.failed() { Exit::Negative } else { Exit::Done })
     }
 
-    /// As [`Context::emit_report`]. Annotations also contain an error, added to `empty`. A
-    /// code-scanning service gets no report: it would mark existing alerts as fixed.
+    /// Annotations get the error, added to `empty`. A code-scanning service gets no report: it
+    /// would mark existing alerts as fixed.
     pub fn emit_looked(&mut self, mut empty: Report, looked: Result<Report>) -> Result<Exit> {
         let error = match looked {
             Ok(report) => return self.emit_report(&report),
@@ -63,14 +62,13 @@ impl Context {
         Err(error)
     }
 
-    /// Writes to standard output; ignores a closed pipe, as git does.
+    /// A closed pipe is not an error, as in git.
     pub fn print(&mut self, bytes: &[u8]) -> Result<Exit> {
         let mut stdout = io::stdout().lock();
         output::printed(stdout.write_all(bytes).and_then(|()| stdout.flush()))?;
         Ok(Exit::Done)
     }
 
-    /// Writes piece after piece, until the pipe is closed.
     pub fn print_all<Piece: AsRef<[u8]>>(
         &mut self,
         pieces: impl Iterator<Item = Result<Piece>>,
@@ -87,7 +85,6 @@ impl Context {
         Ok(Exit::Done)
     }
 
-    /// Prints a message on standard error, unless `-q`.
     pub fn note(&self, line: &str) {
         if self.quiet {
             return;
@@ -97,15 +94,15 @@ impl Context {
         let _ = writeln!(io::stderr(), "{}", output::wrapped(line, columns));
     }
 
-    /// Warns of unreadable threads and refs, once for each kind.
+    /// Warns once for each kind of trouble.
     pub(super) fn warn_of_threads(&self) {
         for line in self.notices.take_lines() {
             self.note(&format!("warning: {}", escape::line(&line)));
         }
     }
 
-    /// Prints JSON and YAML to standard output in the contract's shape. Text, and anything that
-    /// standard output does not take, goes to standard error.
+    /// JSON and YAML go to standard output. Text, and what standard output does not take, goes to
+    /// standard error.
     pub fn report(&mut self, error: &Error) {
         let printed = match self.format {
             Some(format @ (Format::Json | Format::Yaml)) => {
@@ -120,14 +117,13 @@ impl Context {
         }
     }
 
-    /// Prints on standard error in every format: standard output is for the answer alone.
+    /// Standard output is for the answer alone.
     pub fn report_beside(&self, error: &Error) {
         let _ =
             io::stderr().write_all(output::failure_text(error, pager::note_columns()).as_bytes());
     }
 
-    /// Sets an undocumented exit status, such as that of a program run for the caller: `return
-    /// Ok(context.ends_with(code))`.
+    /// Sets an undocumented status, such as that of a program run for the caller.
     pub fn ends_with(&mut self, status: i32) -> Exit {
         self.status = Some(u8::try_from(status).unwrap_or(Exit::Bug as u8));
         Exit::Done

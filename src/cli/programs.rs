@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::prompt::Hold;
 use crate::repository::Repository;
 
-/// The first of `GIT_PAGER`, `core.pager`, `PAGER`, `less`. `None` for `cat` and an empty variable.
+/// The order is git's. `None` for `cat` and an empty variable.
 pub fn pager(context: &Context, repository: Option<&Repository>) -> Option<OsString> {
     if std::env::var_os("GIT_PAGER").is_some_and(|value| value.is_empty()) {
         return None;
@@ -26,7 +26,7 @@ pub fn pager(context: &Context, repository: Option<&Repository>) -> Option<OsStr
     (!chosen.is_empty() && chosen != "cat").then_some(chosen)
 }
 
-/// The first of `GIT_EDITOR`, `core.editor`, `VISUAL` (not on a dumb terminal), `EDITOR`, `vi`.
+/// The order is git's.
 pub fn editor(context: &Context, repository: &Repository) -> OsString {
     let dumb = context.var("TERM").is_none_or(|term| term == "dumb");
     context
@@ -37,7 +37,7 @@ pub fn editor(context: &Context, repository: &Repository) -> OsString {
         .unwrap_or_else(|| "vi".into())
 }
 
-/// Runs the user's command line in a shell, as git does, with `arguments` appended.
+/// Runs in a shell, as in git.
 pub fn shell(command_line: &OsString, arguments: &[&std::ffi::OsStr]) -> Command {
     let mut script = command_line.clone();
     if !arguments.is_empty() {
@@ -62,7 +62,7 @@ pub fn run_filter(filter: &OsString, text: &str) -> Result<String> {
         .spawn()
         .map_err(|error| failed(&error))?;
     let mut stdin = child.stdin.take();
-    // Write from a thread: the filter may print before it has read everything.
+    // The filter may print before it has read everything.
     let output = std::thread::scope(|scope| {
         let feed = move || stdin.as_mut().map(|stdin| stdin.write_all(text.as_bytes()));
         let feeder = std::thread::Builder::new().spawn_scoped(scope, feed);
@@ -76,7 +76,7 @@ pub fn run_filter(filter: &OsString, text: &str) -> Result<String> {
     String::from_utf8(output.stdout).map_err(|error| failed(&std::io::Error::other(error)))
 }
 
-/// Waits for `pager` to end; `false` if it could not be started.
+/// `false` if it could not be started.
 pub fn run_pager<Piece: AsRef<[u8]>>(
     pager: &OsString,
     pieces: impl Iterator<Item = Result<Piece>>,

@@ -1,4 +1,4 @@
-//! `aye purge`: removes a proposal and everything recorded about it.
+//! The command `aye purge`.
 
 mod text;
 
@@ -38,7 +38,8 @@ use crate::{apply, decide};
 With purge_persons = 2 in .agent-memory/policy.toml the first person's command only records the wish;
 it goes through when somebody else has asked as well.")]
 pub struct Args {
-    /// The proposal, by any unique beginning of its id; or a blob, by the beginning of its object id.
+    /// The proposal, by any unique beginning of its id; or a blob, by the beginning of its object
+    /// id.
     #[arg(value_name = "ID|BLOB")]
     pub what: String,
     /// Why; this stays on record.
@@ -137,7 +138,6 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Other holders of the content.
 struct Around {
     standing: Vec<Standing>,
     sessions: Vec<String>,
@@ -154,7 +154,6 @@ impl Around {
     }
 }
 
-/// Removes staging files and search indexes of memory in all work trees.
 fn forget(store: &Store, subjects: &Subjects) -> Result<()> {
     for top in store.repository().work_trees() {
         let there = store.at(&top)?;
@@ -166,8 +165,8 @@ fn forget(store: &Store, subjects: &Subjects) -> Result<()> {
     Ok(())
 }
 
-/// Proposals whose purge the caller can only ask for: the policy wants two persons, and nobody else
-/// has asked. Earlier requests of the caller are not repeated.
+/// Proposals that the caller can only ask to purge: the policy wants two persons, and nobody else
+/// has asked. Earlier requests are not repeated.
 fn wish<'s>(
     context: &Context,
     repository: &Repository,
@@ -196,8 +195,7 @@ fn wish<'s>(
     Ok(lacks.then_some(new))
 }
 
-/// People who asked for the purge in the thread, or purged in their clones; none if that cannot be
-/// read.
+/// People who asked for the purge or carried it out; none if that cannot be read.
 fn asked(view: &View<'_>, id: &ProposalId) -> BTreeSet<String> {
     let thread = view.thread(id).ok();
     let events = thread.iter().flat_map(|thread| thread.history.events());
@@ -208,8 +206,7 @@ fn asked(view: &View<'_>, id: &ProposalId) -> BTreeSet<String> {
     all.filter(|actor| actor.kind == ActorKind::Human).map(|actor| actor.identity()).collect()
 }
 
-/// Commands for each remote: push the tombstone, then delete what is gone here. Git only warns of a
-/// missing ref.
+/// Commands to push the tombstone and the deletions. Git only warns of a missing ref.
 fn remotes(store: &Store, purged: &Purged) -> BTreeMap<String, Vec<String>> {
     let mut gone: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (remote, name) in purged.removed.iter().flat_map(|name| store.at_remotes(name)) {

@@ -1,4 +1,4 @@
-//! `aye reject`: rejects or withdraws proposals.
+//! The command `aye reject`.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -134,7 +134,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         answer.proposals.iter().zip(&proposals).map(line).collect()
     })?;
     for Proposal { id, .. } in proposals.iter().filter(|it| it.form == InputForm::Worktree) {
-        // Proposing took the text out of the work tree; its author may miss it.
+        // The text is no longer in the work tree.
         if context.format.is_none() {
             context.note(&format!("the text is kept: aye diff {id} --patch | git apply"));
         }
@@ -145,7 +145,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// Most diff lines before a question.
 const SHORT: usize = 40;
 
-/// Prints proposer and description, with the diff or its statistics.
 fn present(context: &mut Context, store: &Store, proposals: &[Proposal]) {
     let options = pager::options(context, store.repository());
     for proposal in proposals {

@@ -1,4 +1,4 @@
-//! `aye revise`: give a pending proposal new content.
+//! The command `aye revise`.
 
 pub mod public;
 mod rebase;

@@ -1,4 +1,4 @@
-//! `aye run`: runs a coding agent in a work tree of its own.
+//! The command `aye run`.
 
 mod child;
 
@@ -18,9 +18,9 @@ use crate::text::escape;
 
 /// Run a coding agent in a work tree of its own; what it leaves there becomes a proposal.
 ///
-/// The tree lies outside the checkout and shares the repository's objects: the agent edits, tests and
-/// commits there, and the checkout stays as it is. When the last process of the run is gone, what differs is
-/// proposed, and the tree removed. Exit status: the command's own.
+/// The tree lies outside the checkout and shares the repository's objects: the agent edits, tests
+/// and commits there, and the checkout stays as it is. When the last process of the run is gone,
+/// what differs is proposed, and the tree removed. Exit status: the command's own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye run claude
@@ -28,7 +28,8 @@ use crate::text::escape;
   aye run -m 'Dark mode' --keep --name dark -- aider src/theme.ts
   aye run --base head -- make format")]
 pub struct Args {
-    /// A name for the session: lower-case letters, digits and -. A session that was kept goes on under it.
+    /// A name for the session: lower-case letters, digits and -. A session that was kept goes on
+    /// under it.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// Why, for the reviewer.
@@ -147,7 +148,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     Ok(context.ends_with(status.code))
 }
 
-/// From the environment, or else by the program.
+/// The environment names the agent, or else the program does.
 fn agent(context: &Context, program: &OsString) -> String {
     if let Some(name) = context.var(AYE_AGENT) {
         return name.to_string_lossy().into_owned();

@@ -1,5 +1,4 @@
-//! Hints for a git directory that is read-only, another user's, or outside a coding agent's
-//! sandbox.
+//! Hints for a git directory that cannot be written.
 
 use std::path::Path;
 
@@ -13,7 +12,6 @@ impl Context {
         error.is(&codes::READ_ONLY) && is_read_only(repository.common_dir())
     }
 
-    /// Adds a hint if the git directory cannot be written.
     pub(super) fn name_sandbox(&self, error: Error) -> Error {
         if !error.is(&codes::READ_ONLY) {
             return error;
@@ -30,7 +28,7 @@ impl Context {
     }
 }
 
-/// Tries to create a file: modes say nothing in a sandbox, or to root.
+/// A probe: modes say nothing in a sandbox or to root.
 fn is_read_only(directory: &Path) -> bool {
     tempfile::tempfile_in(directory).is_err()
 }

@@ -1,4 +1,4 @@
-//! `aye scan`: finds secrets and misleading text.
+//! The command `aye scan`.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -98,7 +98,7 @@ fn scanned(
     source(&mut |mut text| {
         let found = finder.find(&text);
         if !found.is_empty() {
-            // Free the content: only the location is needed now.
+            // Only the location is needed now.
             text.forget();
             all.push((text, found));
         }

@@ -1,4 +1,4 @@
-//! `aye session`: the work trees that agents run in.
+//! The command `aye session`.
 
 mod all;
 mod lines;
@@ -127,8 +127,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             let strays = match (discard, may) {
                 (false, _) => refuse_unsubmitted(&store, &home, &name)?,
                 (true, Ok(())) => Strays::default(),
-                // A name does not prove whose edits these are: a person's, or those of another
-                // agent of that name.
+                // A name does not prove whose edits these are: a person's or another agent's.
                 (true, Err(refusal)) => {
                     refuse_unsubmitted(&store, &home, &name).map_err(|_| refusal)?
                 }
@@ -141,7 +140,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     }
 }
 
-/// Proposes the tree's changes as the agent's work.
 pub(super) fn submit(
     context: &Context,
     store: &Store,
@@ -180,7 +178,7 @@ fn sync(
     Ok(if followed.kept.is_empty() { Exit::Done } else { Exit::Conflict })
 }
 
-/// Carries out the decision on the last proposal in the tree, and prints where edits overlap.
+/// Carries out the last decision in the tree.
 pub(super) fn follow(
     context: &Context,
     store: &Store,

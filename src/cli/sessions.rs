@@ -1,4 +1,4 @@
-//! Sessions as commands see them: state directory, current session, refusals.
+//! State directory and current session of a command.
 
 use std::path::{Path, PathBuf};
 
@@ -30,8 +30,8 @@ impl Context {
         })
     }
 
-    /// The session whose tree the command runs in, and its repository. The tree's own configuration
-    /// names both; the repository has to confirm them.
+    /// The session around the command. The tree's own configuration names it; the repository has to
+    /// confirm it.
     pub(super) fn session_around(&self, found: &Repository) -> Option<(Store, String)> {
         let name = found.config(tree::SESSION)?;
         let repository = found.config(tree::REPOSITORY)?;
@@ -48,7 +48,7 @@ impl Context {
         is_known.then_some((store, name))
     }
 
-    /// A session of the agent `name`, as `marker` (its run or hook) shows.
+    /// `marker` is the evidence: a run or a hook.
     pub(super) fn session_of_agent<'a>(
         &self,
         store: &'a Store,
@@ -75,8 +75,7 @@ impl Context {
             )))
     }
 
-    /// Refuses an agent in a session's run to write to the checkout without a proposal, as `what`
-    /// says. `command` is the hint for a person.
+    /// Refuses an agent in a session's run: `what` would write to the checkout without a proposal.
     ///
     /// # Errors
     /// `in_session`.
@@ -98,7 +97,7 @@ impl Context {
         .hint(format!("leave it to your user, in the checkout: {command}")))
     }
 
-    /// The current session, by its tree or by the environment of its run.
+    /// The tree names the session, or the environment of its run.
     fn session_of_run(&self, repository: &Repository) -> Option<String> {
         if let Some((_, name)) = self.session_around(repository) {
             return Some(name);
@@ -108,8 +107,8 @@ impl Context {
         home.record(&name).is_ok().then_some(name)
     }
 
-    /// Refuses an agent to write the scaffold, which no proposal covers: in a session, and where
-    /// direct writes are gated.
+    /// No proposal covers the scaffold: refuses agents in a session, and where direct writes are
+    /// gated.
     ///
     /// # Errors
     /// `in_session`, `human_approval_required`.

@@ -1,5 +1,4 @@
-//! Clients under `aye run` that hand work to a server of an earlier run. An option prevents that,
-//! or a note tells the user.
+//! Clients under `aye run` that hand work to a server of an earlier run.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,8 +9,7 @@ use crate::git;
 use crate::harness::shared::{CODEX, Server, Worker};
 use crate::text::escape;
 
-/// The arguments of `words`, with an option that keeps the work in this run, if the client supports
-/// it. Otherwise notes where the work is done.
+/// Adds the option that keeps the work in this run, if the client has it, or prints a note.
 pub fn arguments(context: &Context, words: &[OsString], directory: &Path) -> Vec<OsString> {
     let mut args = words[1..].to_vec();
     let server = &CODEX;
@@ -46,7 +44,7 @@ pub fn arguments(context: &Context, words: &[OsString], directory: &Path) -> Vec
     args
 }
 
-/// Note on a server that the run left; `commands` are the remaining processes' command lines.
+/// `commands` are the remaining processes' command lines.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing else finds them"))]
 pub fn left(commands: &[Vec<u8>]) -> Option<String> {
     let Server { program, mark, end, without, .. } = &CODEX;
@@ -60,7 +58,7 @@ pub fn left(commands: &[Vec<u8>]) -> Option<String> {
     })
 }
 
-/// Asks for the client's help: with an unknown option it would not start.
+/// An unknown option would keep the client from starting.
 fn can(words: &[OsString], directory: &Path, option: &str) -> bool {
     let mut command = Command::new(&words[0]);
     command.arg("--help").current_dir(directory).stdin(Stdio::null()).stderr(Stdio::null());

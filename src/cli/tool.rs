@@ -13,14 +13,14 @@ use crate::repository::Repository;
 use crate::tools::registry::{Run, Tool};
 use crate::tools::{apply_patch, faults, memory_propose_update};
 
-/// A client of the tool server, always an agent.
+/// A client is always an agent.
 #[derive(Clone, Copy, Debug)]
 pub struct Client<'a> {
-    /// As the client names itself.
+    /// The name that the client gives itself.
     pub name: Option<&'a str>,
 }
 
-/// Calls `tool` as `name` in the command's repository. Only the tool server has a `client`.
+/// Only the tool server has a `client`.
 pub fn run(
     context: &Context,
     tool: &Tool,
@@ -73,9 +73,8 @@ fn carry_out(
     }
 }
 
-/// The caller of a tool, which is the agents' way in. A caller without a marker is the agent
-/// `agent`, as in the contract's `proposed_by`, and never the person whose git identity is
-/// configured.
+/// The agents' way in: a caller without a marker is `agent`, as in the contract's `proposed_by`,
+/// never the person whose git identity is configured.
 fn caller(context: &Context, repository: &Repository, client: Option<Client<'_>>) -> Caller {
     let mut caller = Caller { tool: true, ..context.caller(repository) };
     if caller.marker.as_deref() == Some(AYE_AGENT) {
@@ -87,7 +86,7 @@ fn caller(context: &Context, repository: &Repository, client: Option<Client<'_>>
         }
         return caller;
     };
-    // The client's own name wins over the environment: another kind of agent may have started it.
+    // The client's own name wins: another agent may have started it.
     match name.and_then(client::agent) {
         Some(agent) => (caller.actor.name, caller.marker) = (agent, Some("clientInfo".to_owned())),
         None if caller.marker.is_none() => {

@@ -1,4 +1,4 @@
-//! `aye try`: a trial of a proposal in a throw-away work tree.
+//! The command `aye try`.
 
 mod import;
 mod target;
@@ -95,7 +95,6 @@ struct Ended {
     run: Run,
     /// Exit status of aye.
     status: i32,
-    /// A signal stopped aye meanwhile.
     interrupted: bool,
 }
 
@@ -128,7 +127,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
     }
     let mut recorded = false;
-    // Without a clone to record for, the file replaces the record.
+    // Without a clone, the file replaces the record.
     let has_place = !wants_file || store.require_clone().is_ok();
     if !args.no_record && !ended.interrupted && has_place {
         match trial::record(&session, &proposal, &result) {
@@ -183,7 +182,7 @@ pub(super) fn how_it_ended(
     format!("{how} after {seconds:.1} s, {kept}")
 }
 
-/// Passes stop signals on, so that aye survives to remove the work tree.
+/// Passes stop signals on: aye survives to remove the work tree.
 fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<Ended> {
     let stop = Stop::listen(&Stop::ALL)?;
     let mut command = Command::new(&words[0]);

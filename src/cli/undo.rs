@@ -1,4 +1,4 @@
-//! `aye undo`: undoes a decision.
+//! The command `aye undo`.
 
 mod outcome;
 mod patch;
@@ -115,7 +115,6 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     outcome.emit(context)
 }
 
-/// Undoes a rejection, or a request for changes.
 fn take_back(
     context: &Context,
     store: &Store,
@@ -163,14 +162,13 @@ fn put_back(
 
 const APPLIED: &str = "applied on";
 
-/// The branch of the apply, if this clone made it and it wrote files.
+/// Returns the branch of the apply; `None` if another clone made it, or if it wrote no files.
 fn applied_on<'p>(store: &Store, proposal: &'p Proposal) -> Option<&'p Target> {
     let decision = proposal.decision().filter(|decision| !decision.written.is_empty());
     decision.and_then(|decision| decide::target(store, decision))
 }
 
-/// Returns the authority and the shown part of `plan`: all at a terminal, nothing by flag. `None`
-/// after a no.
+/// Returns the shown part of `plan`, too: nothing by flag. `None` after a no.
 ///
 /// # Errors
 /// `other_branch`, and the refusals of [`Context::authorise`].
@@ -216,7 +214,6 @@ fn is_no(proposal: &Proposal) -> bool {
     }
 }
 
-/// Describes the decision if no id was given.
 fn question(proposal: &Proposal, args: &Args) -> String {
     match args.id {
         Some(_) => format!("Undo {}?", proposal.id),

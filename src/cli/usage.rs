@@ -1,4 +1,4 @@
-//! Usage errors, in the requested format as far as it can be determined.
+//! Usage errors, in the requested format where possible.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -48,7 +48,7 @@ pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
     };
     let rendered = error.render().to_string();
     match format(args) {
-        // Without a command, the list of them is needed.
+        // The list of commands is needed.
         Format::Text if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
         }

@@ -1,4 +1,4 @@
-//! `aye wait`: blocks until a proposal is decided, for agents that shell out.
+//! The command `aye wait`.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::proposal::{ActorKind, Status};
 use crate::store::Store;
 use crate::text::escape;
 
-/// As timeout(1) exits.
+/// The status is that of timeout(1).
 const TIMED_OUT: i32 = 124;
 
 /// Wait until a proposal is decided.
@@ -30,7 +30,8 @@ const TIMED_OUT: i32 = 124;
 pub struct Args {
     #[command(flatten)]
     which: One,
-    /// For people: wait until anything new is pending, a proposal or a revision of one, and print it.
+    /// For people: wait until anything new is pending, a proposal or a revision of one, and print
+    /// it.
     #[arg(long, conflicts_with_all = ["id", "latest"])]
     any: bool,
     /// Give up after this long (30s, 10m, 2h; 0 only looks); otherwise wait until it expires.

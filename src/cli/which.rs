@@ -35,8 +35,8 @@ pub struct Several {
 }
 
 impl One {
-    /// Without an id, takes `--latest`; at a terminal also the only pending proposal, or one picked
-    /// from a list.
+    /// Without an id, a person at a terminal gets the only pending proposal, or a list to pick
+    /// from.
     ///
     /// # Errors
     /// `usage` without an id, `invalid_id`, `proposal_not_found`, `ambiguous_id`.
@@ -61,7 +61,7 @@ impl One {
 }
 
 impl Several {
-    /// Each once, and all pending or contested.
+    /// Lists each proposal once; all are pending or contested.
     ///
     /// # Errors
     /// As [`One::find`]; `not_pending`.
@@ -83,8 +83,8 @@ impl Several {
     }
 }
 
-/// Refuses `--yes` on a proposal with several revisions unless `text`, as typed, names the one that
-/// was looked at. Too few digits are refused: another revision could begin with them.
+/// Refuses `--yes` on several revisions unless `text` names the one that was looked at. Its digits
+/// have to exclude any other revision.
 ///
 /// # Errors
 /// `revision_required`.
@@ -106,7 +106,7 @@ pub fn require_named_revision(text: Option<&str>, proposal: &Proposal) -> Result
 }
 
 impl Several {
-    /// As [`require_named_revision`] for `proposals`; without `all`, only for ids with a revision.
+    /// Without `all`, checks only ids with a revision.
     pub fn require_named_revisions(
         &self,
         view: &View,
