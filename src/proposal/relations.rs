@@ -1,6 +1,7 @@
 //! Relations of pending proposals: one depends on another, or two change the same lines. Found from
 //! content ids and touched lines; nothing is merged.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
@@ -215,15 +216,23 @@ pub fn relations(
         }
         found[at].ways.extend(left.map(|on| on.iter().map(|one| place[one]).collect()));
     }
-    let [same_lines, same_file] = pairs(by_path.values());
-    for pair @ (one, other) in &same_file {
-        if lower[*other].contains(one) {
-            continue;
+    let compared = Compared::new(by_path.values(), open.len());
+    let mut linked: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); open.len()];
+    for (at, lower) in lower.iter().enumerate() {
+        for below in lower.range(..at) {
+            linked[at].insert(*below);
+            linked[*below].insert(at);
         }
-        let is_same = same_lines.binary_search(pair).is_ok();
-        for (at, of) in [(*one, *other), (*other, *one)] {
-            let others = if is_same { &mut found[at].same_lines } else { &mut found[at].same_file };
-            others.add(&open[of].id);
+    }
+    for (at, found) in found.iter_mut().enumerate() {
+        let clashing = &compared.same_lines[at];
+        for of in clashing.difference(&linked[at]) {
+            found.same_lines.add(&open[*of].id);
+        }
+        let is_neighbour =
+            |of: &usize| *of != at && !clashing.contains(of) && !linked[at].contains(of);
+        for of in compared.of_files(at).iter().filter(|of| is_neighbour(of)) {
+            found.same_file.add(&open[*of].id);
         }
     }
     let found = open.iter().zip(found).filter(|(_, found)| *found != Relations::default());
@@ -262,38 +271,71 @@ fn reached(first: usize, lower: impl Fn(usize) -> Vec<usize>) -> BTreeSet<usize>
 /// Oldest proposal first.
 type Touches<'t> = Vec<(usize, &'t Touch)>;
 
-/// Pairs with common lines, and with a common file; each once, in order.
-fn pairs<'t>(files: impl Iterator<Item = &'t Touches<'t>>) -> [Vec<(usize, usize)>; 2] {
-    let (mut same_lines, mut same_file) = (Vec::new(), Vec::new());
-    let mut files: Vec<&Touches<'_>> = files.collect();
-    files.sort_by_key(|touches| touches.len());
-    let mut left = MOST_PAIRS;
-    for touches in files {
-        for (place, (at, touch)) in touches.iter().enumerate() {
-            if place > left {
-                break;
-            }
-            left -= place;
-            for (other, those) in touches.iter().take(place).filter(|(other, _)| other != at) {
-                let pair = (*other, *at);
-                same_file.push(pair);
-                if overlap(those, touch) {
-                    same_lines.push(pair);
+/// Proposals of common files, by their places in the list of all. Pairs are compared and not stored: of many
+/// proposals for one file, hardly any change the same lines.
+struct Compared {
+    /// The proposals of each file, oldest first, as far as they were compared.
+    files: Vec<Vec<usize>>,
+    /// Places in `files`, by proposal.
+    files_of: Vec<Vec<usize>>,
+    same_lines: Vec<BTreeSet<usize>>,
+}
+
+impl Compared {
+    fn new<'t>(files: impl Iterator<Item = &'t Touches<'t>>, count: usize) -> Self {
+        let mut by_size: Vec<&Touches<'_>> = files.collect();
+        by_size.sort_by_key(|touches| touches.len());
+        let mut compared = Self {
+            files: Vec::new(),
+            files_of: vec![Vec::new(); count],
+            same_lines: vec![BTreeSet::new(); count],
+        };
+        let mut left = MOST_PAIRS;
+        for touches in by_size {
+            // Only proposals that start from the same content can clash.
+            let mut same_base: HashMap<Option<&Entry>, Vec<(usize, &Touch)>> = HashMap::new();
+            let mut file = Vec::new();
+            for (place, (at, touch)) in touches.iter().enumerate() {
+                if place > left {
+                    break;
                 }
+                left -= place;
+                let group = same_base.entry(touch.before.as_ref()).or_default();
+                for (other, those) in group.iter().filter(|(other, _)| other != at) {
+                    if overlap(those, touch) {
+                        compared.same_lines[*at].insert(*other);
+                        compared.same_lines[*other].insert(*at);
+                    }
+                }
+                group.push((*at, touch));
+                compared.files_of[*at].push(compared.files.len());
+                file.push(*at);
+            }
+            compared.files.push(file);
+        }
+        compared
+    }
+
+    /// The proposals of all files of one, and itself, in order.
+    fn of_files(&self, at: usize) -> Cow<'_, [usize]> {
+        match self.files_of[at][..] {
+            [] => Cow::Borrowed(&[]),
+            [one] => Cow::Borrowed(&self.files[one]),
+            ref many => {
+                let mut all: Vec<usize> =
+                    many.iter().flat_map(|file| &self.files[*file]).copied().collect();
+                all.sort_unstable();
+                all.dedup();
+                Cow::Owned(all)
             }
         }
     }
-    for pairs in [&mut same_lines, &mut same_file] {
-        pairs.sort_unstable();
-        pairs.dedup();
-    }
-    [same_lines, same_file]
 }
 
-/// True if both cannot apply: they change the same lines differently, or one creates or removes the
-/// file.
+/// True if both, which start from the same content, cannot apply: they change the same lines differently, or one
+/// creates or removes the file.
 fn overlap(one: &Touch, other: &Touch) -> bool {
-    if one.before != other.before || one.after == other.after {
+    if one.after == other.after {
         return false;
     }
     if one.before.is_none() {
