@@ -75,7 +75,7 @@ pub fn staged(
     let head = store.repository().head_tree();
     let entry = |path: &RepoPath| match staged.get(path.as_bstr()) {
         Some(entry) => entry.clone(),
-        None => commits::entry_at(store.repository(), head, path),
+        None => store.repository().entry_at(head, path),
     };
     let is_held = |finding: &Finding| {
         let Some(id) = &finding.proposal_id else { return Ok(false) };

@@ -90,7 +90,7 @@ pub fn run<R>(
         };
         if changes.iter().any(outside::touches) && waits()? {
             gated.set(Some(Gate::Memory));
-        } else if !is_human && sensitive::instructs(changes, &store.instructions()) {
+        } else if !is_human && sensitive::instructs(changes, &store.repository().instructions()) {
             gated.set(Some(Gate::Instructions));
         }
         if gated.get().is_some() {

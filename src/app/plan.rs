@@ -58,7 +58,7 @@ pub fn update(session: &Session<'_>, request: Request) -> Result<Updated> {
 
 pub fn current(view: &View, branch: &str) -> Result<Option<Version>> {
     let is_valid = |stamped: &_| Version::new(stamped).is_some();
-    Ok(view.plan_tip(branch, is_valid)?.as_ref().and_then(Version::new))
+    Ok(view.plan_tip(branch, is_valid)?.as_ref().and_then(|(_, tip)| Version::new(tip)))
 }
 
 #[derive(Serialize)]

@@ -293,7 +293,7 @@ fn base_of(store: &Store, kind: Base, now: DateTime<Utc>) -> Result<String> {
     }
     let mut applied = Vec::new();
     let view = store.view()?;
-    if view.last_applied(1)?.is_some() {
+    if view.has_applied()? {
         for name in tree::untracked(repository)? {
             // A nested repository is listed as a directory.
             let Ok(path) = RepoPath::from_tree(&name) else { continue };

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::comment::{MOST, find};
 use super::{Draft, Session};
+use crate::app::quotes;
 use crate::changeset::{RepoPath, anchor};
 use crate::error::{Error, Result, codes};
 use crate::proposal::event::{Comment, InputForm, Subject};
@@ -38,7 +39,7 @@ pub fn take(
             "withdraw it (aye reject {id}) and make another request with that text: aye memory stage"
         )));
     }
-    let places = store.places(proposal);
+    let places = quotes::places(store, proposal);
     let mut by_path: BTreeMap<RepoPath, Vec<(Range<usize>, String)>> = BTreeMap::new();
     let mut notes = Vec::new();
     for id in ids {

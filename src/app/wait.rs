@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::listing::{self, Item, Marks};
+use crate::app::quotes;
 use crate::changeset::Changeset;
 use crate::changeset::interdiff::interdiff;
 use crate::error::Result;
@@ -16,7 +17,8 @@ use crate::proposal::event::{RevisionReason, timestamp};
 use crate::proposal::state::Revision;
 use crate::proposal::{Actor, Proposal, ProposalId, Status};
 use crate::render::diff::{self, Options};
-use crate::store::{Filter, Store, Summary, idle::Tips};
+use crate::repository::idle::Tips;
+use crate::store::{Filter, Store, Summary};
 
 /// Shortest and longest pause between polls of ref timestamps.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(500));
@@ -201,6 +203,6 @@ pub fn document(store: &Store, proposal: &Proposal, status: Status, timed_out: b
         commit: decision.and_then(|decision| decision.commit.clone()),
         revised: revised(store, proposal),
         undecided_revisions: undecided(proposal),
-        comments: document::comments(proposal, &store.places(proposal)),
+        comments: document::comments(proposal, &quotes::places(store, proposal)),
     }
 }

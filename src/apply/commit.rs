@@ -14,8 +14,7 @@ use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::proposal::document::file_path;
 use crate::proposal::{Actor, Entry, Proposal, trailers};
-use crate::repository::{Repository, damaged};
-use crate::store::tree_changes;
+use crate::repository::{Repository, damaged, tree_changes};
 use crate::text;
 use crate::worktree::journal::Journal;
 

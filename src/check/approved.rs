@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::commits::{self, Commit};
+use super::commits::Commit;
 use super::{contested, is_of_its_thread};
 use crate::changeset::RepoPath;
 use crate::decide::steps::{self, Steps};
@@ -269,9 +269,9 @@ pub fn is_covered(
     claimed: &[Cover],
 ) -> Result<bool> {
     let repository = view.store().repository();
-    let to = commits::entry_at(repository, Some(commit.tree), path);
+    let to = repository.entry_at(Some(commit.tree), path);
     let parents = std::iter::once(&commit.parent_tree).chain(&commit.merged);
-    let mut others = parents.map(|tree| commits::entry_at(repository, *tree, path));
+    let mut others = parents.map(|tree| repository.entry_at(*tree, path));
     let from = others.find(|from| *from != to).unwrap_or_else(|| to.clone());
     Ok(reaches(candidates(view, path, claimed)?.iter(), &from, &to))
 }

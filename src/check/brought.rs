@@ -22,7 +22,7 @@ pub fn by_index(store: &Store, view: &View, now: DateTime<Utc>) -> Result<Vec<Pr
     let sides = commits::sides(repository);
     let is_merge = sides.len() > 1;
     let head = repository.head_tree();
-    let parent = |path: &RepoPath| commits::entry_at(repository, head, path);
+    let parent = |path: &RepoPath| repository.entry_at(head, path);
     let lookup = |path: &RepoPath| match staged.get(path.as_bstr()) {
         Some(entry) => entry.clone(),
         None => parent(path),
@@ -36,7 +36,7 @@ pub fn by_index(store: &Store, view: &View, now: DateTime<Utc>) -> Result<Vec<Pr
             (true, false) => of.is_brought(&approved, parent, lookup)?,
             (true, true) => {
                 let is_in = |side: &gix::ObjectId| {
-                    of.is_held(&approved, |path| commits::entry_at(repository, Some(*side), path))
+                    of.is_held(&approved, |path| repository.entry_at(Some(*side), path))
                 };
                 of.is_held(&approved, lookup)?
                     && !sides.iter().map(is_in).collect::<Result<Vec<bool>>>()?.contains(&true)
@@ -53,8 +53,8 @@ pub fn by_index(store: &Store, view: &View, now: DateTime<Utc>) -> Result<Vec<Pr
 /// brings in its lines alone.
 pub fn holds(store: &Store, view: &View, commit: &Commit, proposal: &Proposal) -> Result<bool> {
     let Some(approved) = approved::applied(view, proposal) else { return Ok(false) };
-    let parent = |path: &RepoPath| commits::entry_at(store.repository(), commit.parent_tree, path);
-    let made = |path: &RepoPath| commits::entry_at(store.repository(), Some(commit.tree), path);
+    let parent = |path: &RepoPath| store.repository().entry_at(commit.parent_tree, path);
+    let made = |path: &RepoPath| store.repository().entry_at(Some(commit.tree), path);
     let of = Of { store, view };
     Ok(of.is_held(&approved, made)? || of.is_brought(&approved, parent, made)?)
 }

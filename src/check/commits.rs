@@ -12,9 +12,9 @@ use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::proposal::Entry;
 use crate::proposal::steps::Step;
-use crate::repository::Repository;
+use crate::repository::{Repository, tree_changes};
 use crate::scan::codes;
-use crate::store::{Store, tree_changes, tree_entry as entry};
+use crate::store::Store;
 
 #[derive(Clone, Debug)]
 pub struct Commit {
@@ -184,7 +184,7 @@ pub struct ByGit {
 impl ByGit {
     pub fn has(&self, repository: &Repository, path: &RepoPath, entry: &Option<Entry>) -> bool {
         let is_clean = !self.conflicts.iter().any(|name| name == path.as_bstr());
-        is_clean && entry_at(repository, Some(self.tree), path) == *entry
+        is_clean && repository.entry_at(Some(self.tree), path) == *entry
     }
 }
 
@@ -214,12 +214,6 @@ pub fn merged_by_git(repository: &Repository, commit: &Commit) -> Result<Option<
     let names = fields.take_while(|name| !name.is_empty()).map(BString::from);
     let conflicts = if answer.ok() { Vec::new() } else { names.collect() };
     Ok(tree.map(|tree| ByGit { tree, conflicts }))
-}
-
-pub fn entry_at(repository: &Repository, tree: Option<ObjectId>, path: &RepoPath) -> Option<Entry> {
-    let tree = repository.repo().find_tree(tree?).ok()?;
-    let found = tree.lookup_entry(path.components().map(|name| name.to_vec())).ok()??;
-    (!found.mode().is_tree()).then(|| entry(found.mode(), found.object_id()))
 }
 
 /// True if `found`, a commit's file, has the change of `step` among others. False if undecidable.

@@ -20,7 +20,7 @@ pub fn is_binding(store: &Store, proposal: &Proposal) -> Result<bool> {
     let changes = &proposal.current().changes;
     let is_memory = proposal.subject == Subject::Memory
         || changes.iter().any(|change| decide::is_of_memory(&change.path));
-    let is_sensitive = !sensitive::of(changes, &store.instructions()).is_empty();
+    let is_sensitive = !sensitive::of(changes, &store.repository().instructions()).is_empty();
     let takes_terminal = repository.permits()?.wants_terminal(is_memory, is_sensitive);
     let reaches = |state: &&State| {
         let is_shown = |evidence: &Evidence| !takes_terminal || *evidence == Evidence::Terminal;

@@ -35,7 +35,7 @@ pub fn marks(
                 // Commands on this proposal report the lost object.
                 let Ok(proposal) = view.proposal(&summary.id) else { continue };
                 let changes = &proposal.current().changes;
-                let instructions = instructions.get_or_init(|| store.instructions());
+                let instructions = instructions.get_or_init(|| store.repository().instructions());
                 let (marks, is_whole) = judge(store, changes, instructions);
                 if is_whole {
                     new.push((summary.revision.as_str(), written(&marks)));
@@ -64,7 +64,7 @@ pub fn of(store: &Store, view: &View, revision: &Revision) -> Result<Vec<Mark>> 
         return Ok(beside(marks, made_for, head.as_deref()));
     }
     store.fetch_contents(&revision.changes);
-    let (marks, is_whole) = judge(store, &revision.changes, &store.instructions());
+    let (marks, is_whole) = judge(store, &revision.changes, &store.repository().instructions());
     if is_whole {
         view.keep_marks(&basis, std::iter::once((revision.event.as_str(), written(&marks))));
     }

@@ -2,7 +2,7 @@
 //! cherry-pick combined both.
 
 use super::approved::{self, Cover};
-use super::commits::{Commit, entry_at};
+use super::commits::Commit;
 use super::merged::merged;
 use crate::changeset::{File, RepoPath, Snapshot, sensitive};
 use crate::decide::{moved_to, steps};
@@ -17,7 +17,7 @@ struct Before<'a>(&'a Store, &'a Commit);
 impl Snapshot for Before<'_> {
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
         let entry =
-            entry_at(self.0.repository(), self.1.parent_tree, path).filter(Entry::is_regular);
+            self.0.repository().entry_at(self.1.parent_tree, path).filter(Entry::is_regular);
         entry.map(|entry| self.0.file(&entry)).transpose()
     }
 }
@@ -44,7 +44,7 @@ pub fn covers(
         return Ok(covers);
     }
     let trees = [commit.parent_tree, Some(commit.tree)];
-    let known = store.instructions();
+    let known = store.repository().instructions();
     let is_ordinary = |at: &RepoPath| known.kind(at).is_none() && sensitive::memory(at).is_none();
     for cover in &mut covers {
         for at in 0..cover.steps.len() {
@@ -56,7 +56,7 @@ pub fn covers(
     for step in covers.iter_mut().flat_map(|cover| &mut cover.steps) {
         let is_edit = step.before.is_some() && step.after.is_some();
         if !is_edit
-            || trees.iter().any(|tree| entry_at(store.repository(), *tree, &step.path).is_some())
+            || trees.iter().any(|tree| store.repository().entry_at(*tree, &step.path).is_some())
         {
             continue;
         }
@@ -85,7 +85,7 @@ fn merge_moved(
     let Some(origin) = origins.find_map(|change| change.origin.as_ref()) else { return Ok(()) };
     let is_removal = |step: &Step| step.path == *origin && step.after.is_none();
     let Some(from) = cover.steps.iter().position(is_removal) else { return Ok(()) };
-    let now = entry_at(store.repository(), commit.parent_tree, origin).filter(Entry::is_regular);
+    let now = store.repository().entry_at(commit.parent_tree, origin).filter(Entry::is_regular);
     if now.is_none() || now == cover.steps[from].before {
         return Ok(());
     }

@@ -44,7 +44,7 @@ impl Range<'_> {
         let repository = store.repository();
         let mut found = Vec::new();
         let may_touch = pending.may_touch()?;
-        let instructions = store.instructions();
+        let instructions = store.repository().instructions();
         let tip = ids.last().copied();
         let last = repository.repo().shallow_commits().ok().flatten();
         let is_cut = |id: &&ObjectId| last.as_ref().is_some_and(|last| last.contains(id));
@@ -331,8 +331,7 @@ impl Claims<'_> {
         let takes_back = |file: &ChangeRecord, now: &Option<Entry>| {
             let (path, before, after) =
                 (file.path.clone(), file.before.clone(), file.after.clone());
-            let had =
-                commits::entry_at(self.range.store.repository(), self.commit.parent_tree, &path);
+            let had = self.range.store.repository().entry_at(self.commit.parent_tree, &path);
             let back = Step { path: path.clone(), before: after.clone(), after: before.clone() };
             let made = Step { path, before, after };
             commits::has(self.range.store, &made, had)
@@ -348,7 +347,7 @@ impl Claims<'_> {
         let tree = tip.map(|commit| commit.tree);
         let mut written = decision.written.iter().filter(|file| file.before != file.after);
         written.any(|file| {
-            let found = commits::entry_at(self.range.store.repository(), tree, &file.path);
+            let found = self.range.store.repository().entry_at(tree, &file.path);
             commits::has(self.range.store, &Step::from(file), found)
         })
     }
@@ -396,9 +395,8 @@ impl Claims<'_> {
         let is_undone = self.taken_back(proposal).is_some();
         approved.retain(|(path, _)| self.range.scope.covers(path) && !is_undone);
         let commit = self.commit;
-        let lookup = |path: &RepoPath| {
-            commits::entry_at(self.range.store.repository(), Some(commit.tree), path)
-        };
+        let lookup =
+            |path: &RepoPath| self.range.store.repository().entry_at(Some(commit.tree), path);
         for file in &approved {
             let file = std::slice::from_ref(file);
             let found = first_difference(self.range.view, cover, file, lookup)?;
@@ -416,8 +414,7 @@ impl Claims<'_> {
         for step in cover.steps.iter().filter(|step| self.range.scope.covers(&step.path)) {
             let path = &step.path;
             let unchanged =
-                commits::entry_at(self.range.store.repository(), commit.parent_tree, path)
-                    == lookup(path);
+                self.range.store.repository().entry_at(commit.parent_tree, path) == lookup(path);
             if !unchanged
                 && !is_covered(self.range.view, commit, path, &self.claimed)?
                 && !self.is_merged(cover, path)?
@@ -435,7 +432,7 @@ impl Claims<'_> {
     /// As `merged::is_merged`. In a merge commit git's own merge must have the same content, with
     /// the approved change.
     fn is_merged(&self, cover: &Cover, path: &RepoPath) -> Result<bool> {
-        let entry = |tree| commits::entry_at(self.range.store.repository(), tree, path);
+        let entry = |tree| self.range.store.repository().entry_at(tree, path);
         let made = entry(Some(self.commit.tree));
         if !self.commit.merged.is_empty() {
             let mut steps = cover.steps.iter().filter(|step| step.path == *path);

@@ -1,22 +1,29 @@
 //! Stacked and overlapping pending proposals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use chrono::{DateTime, Utc};
 
-use super::commits;
 use super::fit::Fit;
 use crate::changeset::RepoPath;
 use crate::decide;
 use crate::error::Result;
-use crate::proposal::relations::{Lower, Relations};
+use crate::proposal::relations::{self, Lower, Open, Relations, Touch};
 use crate::proposal::state::{Decision, State};
 use crate::proposal::steps::Step;
-use crate::proposal::{Proposal, ProposalId, Status};
-use crate::store::{Store, View};
+use crate::proposal::{Entry, Proposal, ProposalId, Status};
+use crate::store::{Digest, Store, View};
 
 /// Stacks are searched to this depth.
 pub const MOST_HIGH: usize = 20;
+
+/// How many files of proposals are compared, and how many ranges of lines are kept in memory for that.
+const MOST_TOUCHES: usize = 1 << 17;
+const MOST_RANGES: usize = 1 << 21;
+
+/// How many files of proposals whose lower one is not pending are looked for.
+const MOST_LEFT: usize = 1 << 10;
 
 /// Compares proposals with HEAD and the work tree: see `View::relations`. Reads a file only if one
 /// proposal starts from another's result.
@@ -28,12 +35,86 @@ pub fn relations(
     let repository = store.repository();
     let fit = Fit::new(store);
     let mut head = None;
-    view.relations(now, |path, entry| {
+    let mut is_present = |path: &str, entry: &Entry| {
         let Ok(path) = RepoPath::new(path) else { return false };
         let head = *head.get_or_insert_with(|| repository.head_tree());
-        commits::entry_at(repository, head, &path).as_ref() == Some(entry)
+        repository.entry_at(head, &path).as_ref() == Some(entry)
             || fit.holds(&path).flatten().as_ref() == Some(entry)
-    })
+    };
+    let pending = view.pending(now)?;
+    let (mut recorded, mut left) = (BTreeMap::new(), MOST_LEFT);
+    for upper in &pending {
+        let Some(on) = &upper.on else { continue };
+        let lower = pending.iter().find(|it| on.proposal.is_of(&it.summary.thread));
+        // A proposal that stands on itself, as somebody else's event may say, stands on nothing.
+        if let Some(lower) = lower.filter(|lower| lower.summary.thread != upper.summary.thread) {
+            let is_revised = lower.summary.revision != on.revision;
+            let id = lower.summary.id.clone();
+            recorded.insert(upper.summary.id.clone(), Lower { id, is_revised });
+            continue;
+        }
+        // A younger proposal may make now what a decision on the lower one has left out.
+        let id = &upper.summary.id;
+        let bases = upper.files.iter().filter_map(|file| Some((&file.path, file.before.as_ref()?)));
+        for (path, base) in bases {
+            if left == 0 {
+                break;
+            }
+            left -= 1;
+            if let Some(lower) = view.only_one_making((path, base), id, now)?
+                && !is_present(&path.display().to_string(), base)
+            {
+                recorded.entry(id.clone()).or_insert(Lower { id: lower, is_revised: false });
+            }
+        }
+    }
+    Ok(relations::relations(&opened(&pending), &recorded, is_present))
+}
+
+/// The files that several of `pending` change, and what each makes of them. Files that few change come first.
+fn opened(pending: &[&Digest]) -> Vec<Open> {
+    let mut count: BTreeMap<&RepoPath, usize> = BTreeMap::new();
+    for file in pending.iter().flat_map(|digest| &digest.files) {
+        *count.entry(&file.path).or_default() += 1;
+    }
+    let mut shared: Vec<(usize, &RepoPath)> = count
+        .into_iter()
+        .filter(|(_, count)| *count > 1)
+        .map(|(path, count)| (count, path))
+        .collect();
+    shared.sort_unstable();
+    let mut sum = 0;
+    let within = |(count, path): (usize, _)| {
+        sum += count;
+        (sum <= MOST_TOUCHES).then_some(path)
+    };
+    let shared: BTreeSet<&RepoPath> = shared.into_iter().map_while(within).collect();
+    let mut ranges = MOST_RANGES;
+    let mut lines = |lines: &Option<Vec<Range<u32>>>| {
+        let lines = lines.as_ref()?;
+        ranges = ranges.checked_sub(lines.len())?;
+        Some(lines.clone())
+    };
+    let mut open = Vec::new();
+    for digest in pending {
+        let files = digest.files.iter().filter(|file| shared.contains(&file.path));
+        let touches: Vec<Touch> = files
+            .map(|file| Touch {
+                path: file.path.display().to_string(),
+                before: file.before.clone(),
+                after: file.after.clone(),
+                lines: lines(&file.lines),
+            })
+            .collect();
+        if touches.is_empty() {
+            continue;
+        }
+        let earlier = digest.made.iter();
+        let earlier =
+            earlier.filter_map(|(path, made)| Some((path.display().to_string(), made.clone()?)));
+        open.push(Open { id: digest.summary.id.clone(), touches, earlier: earlier.collect() });
+    }
+    open
 }
 
 /// Reads other proposals only if one may touch the same files.

@@ -32,7 +32,7 @@ impl<'v> Pending<'v> {
 
     /// False if nothing is pending, so that callers need not collect paths.
     pub fn may_touch(&self) -> Result<bool> {
-        self.view.has_pending(self.now)
+        Ok(self.view.count_pending(self.now)? > 0)
     }
 
     /// A finding per proposal at its first path in `paths`. Skips proposals with requested changes:

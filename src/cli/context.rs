@@ -9,7 +9,8 @@ use chrono::{DateTime, Utc};
 use super::Global;
 use super::output::Format;
 use crate::patience;
-use crate::store::{Announced, Notices, Upkeep};
+use crate::repository::Upkeep;
+use crate::store::{Announced, Notices};
 use crate::text::escape;
 
 pub struct Context {

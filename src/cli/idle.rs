@@ -8,9 +8,9 @@ use chrono::Duration;
 use super::Context;
 use crate::memory::DIR;
 use crate::memory::settings::{Settings, manifest, schema};
-use crate::repository::policy;
+use crate::repository::{idle, policy};
 use crate::session::{home, tree};
-use crate::store::{Store, View, idle};
+use crate::store::{Store, View};
 
 /// Clock setback up to which a lasting stamp overlooks no expired proposal.
 const MARGIN: Duration = Duration::days(1);

@@ -106,7 +106,7 @@ fn require_as_ordinary(
     changes: &[FileChange],
     followed: &Followed,
 ) -> Result<()> {
-    let known = store.instructions();
+    let known = store.repository().instructions();
     let reasons = |changes: &[FileChange], path: &RepoPath| -> Vec<sensitive::Reason> {
         let of = sensitive::of(changes, &known).into_iter();
         of.filter(|(at, _)| *at == path).map(|(_, reason)| reason).collect()

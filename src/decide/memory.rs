@@ -78,7 +78,7 @@ fn planned(service: &Service<'_>, request: &Request, stage: bool) -> Planned {
 
 /// A file of `plan` that instructs agents: only a person lets that pass.
 fn instructs(service: &Service<'_>, plan: &MemoryPlan) -> Option<String> {
-    let known = service.store.instructions();
+    let known = service.store.repository().instructions();
     let paths = plan.files.keys().map(|path| format!("{}/{path}", crate::memory::DIR));
     let mut paths = paths.filter(|path| known.kind_of(path.as_bytes().into()).is_some());
     paths.next()

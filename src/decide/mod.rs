@@ -247,11 +247,11 @@ pub fn is_of_memory(path: &RepoPath) -> bool {
 fn is_sensitive(store: &Store, proposal: &Proposal) -> bool {
     let changes = &proposal.current().changes;
     let is_it = |known: &Instructions| !sensitive::of(changes, known).is_empty();
-    is_it(&Instructions::default()) || is_it(&store.instructions())
+    is_it(&Instructions::default()) || is_it(&store.repository().instructions())
 }
 
 fn instructs(store: &Store, proposal: &Proposal) -> bool {
-    let known = store.instructions();
+    let known = store.repository().instructions();
     let changes = proposal.current().changes.iter();
     let mut paths = changes.flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
     paths.any(|path| known.kind(path).is_some())

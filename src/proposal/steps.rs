@@ -1,12 +1,14 @@
 //! Effects of decisions on files, as steps from one content to another. Pure.
 
+use serde::{Deserialize, Serialize};
+
 use super::event::{FileOutcome, Written};
 use super::state::Decision;
 use super::{Entry, Proposal};
 use crate::changeset::RepoPath;
 
 /// One approved step of one file; `None` means no file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     pub path: RepoPath,
     pub before: Option<Entry>,

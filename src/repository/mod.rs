@@ -4,9 +4,12 @@
 pub mod binary;
 mod copies;
 pub(crate) mod exclude;
+mod facts;
 mod filters;
 mod head;
+pub mod idle;
 mod ignored;
+mod instructions;
 mod object;
 mod open;
 mod parameters;
@@ -15,13 +18,16 @@ mod paths;
 pub mod policy;
 mod program;
 mod promisor;
+mod quiet;
 mod recent;
 mod roots;
 mod settings;
 mod shared;
 mod sparse;
+mod trees;
 pub mod trial;
 pub mod untouched;
+mod upkeep;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -38,6 +44,7 @@ use crate::worktree::Worktree;
 use filters::Filters;
 use recent::Recent;
 
+pub(crate) use facts::Facts;
 pub use filters::BY_GIT;
 pub(crate) use head::line;
 pub(crate) use object::{MOST, damaged, loose_path};
@@ -45,6 +52,8 @@ pub use policy::{Gate, Policy};
 pub(crate) use promisor::promisor;
 pub use settings::{DURATION, ScanMode, Settings, by_source, parse_duration, trusted};
 pub use sparse::leaves_out;
+pub use trees::{tree_changes, tree_entry};
+pub use upkeep::Upkeep;
 
 pub mod codes {
     crate::codes! {

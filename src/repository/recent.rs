@@ -11,8 +11,9 @@ use gix::objs::Kind;
 use gix::odb::pack::cache::Object;
 use gix::odb::pack::cache::object::MemoryCappedHashmap;
 
-/// Cached bytes: enough for the trees and blobs of one command. gix's default is for history walks.
-const MOST: usize = 1 << 20;
+/// Cached bytes: a list without a memo reads the content of some hundred proposals twice. gix's default is for
+/// history walks.
+const MOST: usize = 8 << 20;
 
 /// Largest loose object file read here: one file system block. Deflate expands it at most 1,032
 /// times.

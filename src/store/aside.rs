@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 use gix::ObjectId;
 use gix::objs::Exists as _;
 
+use super::Store;
 use super::refs::{self, BROKEN};
-use super::{Store, lock};
 use crate::error::{Error, Result};
 
 impl Store {
@@ -60,7 +60,7 @@ impl Store {
     pub fn set_thread_aside(&self, name: &str) -> Result<String> {
         let repository = self.repository();
         let private = repository.make_private()?;
-        let _lock = lock::Lock::acquire(&private, "lock")?;
+        let _lock = self.lock()?;
         let Some(tip) = refs::target(repository, name)? else {
             return Ok(format!("{name} is gone"));
         };

@@ -10,6 +10,14 @@ use crate::proposal::Entry;
 /// Bytes searched for the snippets of one file at most: their number times its size.
 const MOST_SEARCHED: usize = 8 << 30;
 
+/// `event_contradicts` for the file at `path`.
+fn contradicts(path: &RepoPath, why: impl FnOnce(&str) -> String) -> Error {
+    let path = path.display().to_string();
+    Error::new(&codes::EVENT_CONTRADICTS, why(&path))
+        .with("path", path)
+        .hint("whoever wrote this event shows one change and makes another; reject it")
+}
+
 /// Refuses an entry with a mode that no proposal has: a symlink's, for one.
 ///
 /// # Errors
@@ -18,14 +26,10 @@ pub(super) fn mode(path: &RepoPath, entry: &Entry) -> Result<()> {
     if Mode::parse(&entry.mode).is_some() {
         return Ok(());
     }
-    let path = path.display().to_string();
     let mode: String = entry.mode.chars().take(16).collect();
-    Err(Error::new(
-        &codes::EVENT_CONTRADICTS,
-        format!("the mode recorded for '{path}' is '{mode}', and a proposal holds regular files"),
-    )
-    .with("path", path)
-    .hint("whoever wrote this event shows one change and makes another; reject it"))
+    Err(contradicts(path, |path| {
+        format!("the mode recorded for '{path}' is '{mode}', and a proposal holds regular files")
+    }))
 }
 
 /// Refuses a content that has another SHA-256 than the event says: that one is what a decision names.
@@ -36,11 +40,9 @@ pub(super) fn content(path: &RepoPath, file: &File, sha256: Option<&str>) -> Res
     if sha256.is_none_or(|sha256| sha256 == crate::sha256::hex(&file.bytes)) {
         return Ok(());
     }
-    let path = path.display().to_string();
-    let why = format!("the content of '{path}' has another SHA-256 than the event says");
-    Err(Error::new(&codes::EVENT_CONTRADICTS, why)
-        .with("path", path)
-        .hint("whoever wrote this event shows one change and makes another; reject it"))
+    Err(contradicts(path, |path| {
+        format!("the content of '{path}' has another SHA-256 than the event says")
+    }))
 }
 
 /// Refuses a change whose snippets do not turn `before` into `after`: where the file has moved on
@@ -52,15 +54,11 @@ pub(super) fn check(change: &FileChange) -> Result<()> {
     if change.snippets.is_empty() || fits(change) {
         return Ok(());
     }
-    let path = change.path.display().to_string();
-    Err(Error::new(
-        &codes::EVENT_CONTRADICTS,
+    Err(contradicts(&change.path, |path| {
         format!(
             "the old and new text recorded for '{path}' do not lead from its old to its new content"
-        ),
-    )
-    .with("path", path)
-    .hint("whoever wrote this event shows one change and makes another; reject it"))
+        )
+    }))
 }
 
 fn fits(change: &FileChange) -> bool {

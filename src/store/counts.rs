@@ -24,25 +24,6 @@ pub(super) struct LineCounts {
     pub(super) lines: Vec<Option<Vec<Range<u32>>>>,
 }
 
-/// A count as two numbers: negative where lines mean nothing, none where content is not here.
-pub(super) fn to_numbers(lines: Lines) -> Option<(i64, i64)> {
-    match lines {
-        Lines::Counted(counts) => Some((counts.added as i64, counts.removed as i64)),
-        Lines::NotByLines => Some((-1, -1)),
-        Lines::NotHere => None,
-    }
-}
-
-/// As [`to_numbers`] wrote it.
-pub(super) fn from_numbers(numbers: Option<(i64, i64)>) -> Lines {
-    numbers.map_or(Lines::NotHere, |(added, removed)| {
-        match (usize::try_from(added), usize::try_from(removed)) {
-            (Ok(added), Ok(removed)) => Lines::Counted(Counts { added, removed }),
-            _ => Lines::NotByLines,
-        }
-    })
-}
-
 /// Lines added and removed by `changes`.
 pub(super) fn count(store: &Store, changes: &[ChangeRecord]) -> LineCounts {
     let mut left = MOST_COUNTED_IN_ALL;

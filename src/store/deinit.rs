@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 
-use super::lock::Lock;
 use super::{Filter, Source, Space, Store, Tip, View, projection};
 use crate::error::{Error, Result};
 use crate::proposal::event::Subject;
@@ -65,10 +64,7 @@ impl Store {
             }
         }
         let (threads, ledger) = (&view.threads, view.threads.ledger()?);
-        let mut all = threads.ids()?;
-        for chunk in ledger.chunks() {
-            all.extend(ledger.entries(chunk).into_iter().flatten().map(|(id, _)| id));
-        }
+        let all = threads.all_ids()?;
         let (mut tips, mut spaces) = (BTreeMap::new(), BTreeMap::new());
         let is_alone = |chunk: &super::ledger::Chunk| ledger.names_of(&chunk.id).len() < 2;
         let mut only_here = ledger.chunks().iter().any(|chunk| chunk.is_own && is_alone(chunk));
@@ -91,8 +87,7 @@ impl Store {
     /// # Errors
     /// `changed_since_shown`, `busy`, `git_failed`, and those of the file system. It can be called again then.
     pub fn remove_held(&self, shown: &Held, now: DateTime<Utc>) -> Result<()> {
-        let private = self.repository().make_private()?;
-        let lock = Lock::acquire(&private, "lock")?;
+        let lock = self.lock()?;
         let view = self.view()?;
         let held = self.held(&view, now)?;
         shown.require_as_shown(&held)?;

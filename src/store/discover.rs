@@ -11,11 +11,10 @@ use super::announce::Announced;
 use super::codes;
 use super::partial::Promised;
 use super::trouble::Notices;
-use super::upkeep::Upkeep;
 use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::error::{Error, Result};
 use crate::proposal::{ActorKind, AgentRun};
-use crate::repository::Repository;
+use crate::repository::{Repository, Upkeep};
 
 /// Where proposals are projected to; no place for files of the project.
 const KEPT: [&str; 2] = [".agent-memory/proposals/", ".agent-memory/staging/"];

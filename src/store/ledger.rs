@@ -13,7 +13,6 @@ use chrono::{DateTime, Duration, Utc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::lock::Lock;
 use super::objects::{self, Batch, Header, Unread};
 use super::refs::{self, Name, Origin};
 use super::thread::{SetAside, Source, Thread, Threads, Tip};
@@ -74,6 +73,8 @@ pub struct Ledger {
     chunks: Vec<Chunk>,
     /// Fetched refs of chunks that are read under another name.
     copies: Vec<(String, ObjectId)>,
+    /// A hash of the names of all chunks.
+    stamp: String,
     excess: Vec<SetAside>,
     listed: Known<Parts>,
     parts: Known<Entries>,
@@ -83,7 +84,9 @@ pub struct Ledger {
 impl Ledger {
     /// The chunks with these refs. A chunk is named by its commit, so that no file is read.
     pub(super) fn new(store: &Store, refs: impl Iterator<Item = (String, Name)>) -> Self {
+        let mut names = String::new();
         let chunks = refs.map(|(name, parsed)| {
+            names += &name;
             let space =
                 if parsed.origin == Origin::Private { Space::Private } else { Space::Shared };
             let is_own = matches!(parsed.origin, Origin::Private | Origin::Shared);
@@ -107,6 +110,7 @@ impl Ledger {
             excess: excess.collect(),
             chunks: own.into_iter().chain(fetched).collect(),
             copies,
+            stamp: crate::sha256::hex(names.as_bytes()),
             listed: RefCell::default(),
             parts: RefCell::default(),
             unread: RefCell::default(),
@@ -116,6 +120,11 @@ impl Ledger {
     /// The chunks that are read, those of this clone first.
     pub fn chunks(&self) -> &[Chunk] {
         &self.chunks
+    }
+
+    /// Changes with the names of the chunks, which never move.
+    pub(super) fn stamp(&self) -> &str {
+        &self.stamp
     }
 
     /// The names of all refs that lead to the chunk `id`, fetched ones too.
@@ -356,8 +365,7 @@ impl Store {
         age: Option<Duration>,
         now: DateTime<Utc>,
     ) -> Result<usize> {
-        let private = self.repository().make_private()?;
-        let _lock = Lock::acquire(&private, "lock")?;
+        let _lock = self.lock()?;
         let threads = Threads::new(self);
         let durable = self.repository().settings()?.durable;
         let mut closed = 0;

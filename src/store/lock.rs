@@ -8,7 +8,7 @@ use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::time::{Duration, Instant};
 
-use super::codes;
+use super::{Store, codes};
 use crate::beneath::{Access, FileKind};
 use crate::error::{Error, Result};
 use crate::patience::Wait;
@@ -20,10 +20,23 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Longest wait in all, however many writers take their turns meanwhile.
 const MOST_PATIENCE: Duration = Duration::from_secs(600);
 
+/// The file in aye's own directory.
+const NAME: &str = "lock";
+
 /// Held until dropped.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub struct Lock {
     file: File,
+}
+
+impl Store {
+    /// Takes the store's lock, which the caller holds until it drops the value.
+    ///
+    /// # Errors
+    /// `private_dir_unsafe`, `busy`, `io_error`.
+    pub fn lock(&self) -> Result<Lock> {
+        Lock::acquire(&self.repository().make_private()?)
+    }
 }
 
 /// Most bytes of a note that are read.
@@ -35,9 +48,9 @@ impl Lock {
     /// # Errors
     /// `private_dir_unsafe`; `busy` where one writer has it for longer than [`PATIENCE`], or many for longer than
     /// [`MOST_PATIENCE`]; `io_error` where the file cannot be made.
-    pub(super) fn acquire(directory: &Directory, name: &str) -> Result<Self> {
-        let file = directory.file(name.into(), Access::Lock)?;
-        let path = || directory.path().join(name);
+    pub(super) fn acquire(directory: &Directory) -> Result<Self> {
+        let file = directory.file(NAME.into(), Access::Lock)?;
+        let path = || directory.path().join(NAME);
         let mut wait = Wait::begin();
         let (mut turn, mut taken) = (Instant::now(), None);
         let mut pause = Duration::from_micros(300);
@@ -139,13 +152,13 @@ fn mark_turn(file: &File) {
 pub(super) fn is_noted(directory: &Directory) -> bool {
     directory
         .dir()
-        .stat("lock".into())
+        .stat(NAME.into())
         .is_ok_and(|stamp| stamp.kind == FileKind::File && stamp.size > 0)
 }
 
 /// What the last holder has left to do; the same text again where nothing of it was done since.
 pub(super) fn noted(directory: &Directory) -> String {
-    directory.file("lock".into(), Access::Read).map(|file| text(&file)).unwrap_or_default()
+    directory.file(NAME.into(), Access::Read).map(|file| text(&file)).unwrap_or_default()
 }
 
 /// What the file of a lock says; as much of it as can be read.

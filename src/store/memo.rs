@@ -9,21 +9,23 @@
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::ops::Range;
+use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
 use super::counts::{self, LineCounts};
-use super::thread::{Thread, Threads};
+use super::thread::Thread;
 use super::trouble::Trouble;
-use super::{Space, Store, Summary, codes};
+use super::{Space, Store, Summary, View, codes};
 use crate::beneath::Access;
 use crate::changeset::RepoPath;
+use crate::changeset::hunks::Lines;
 use crate::error::Result;
 use crate::proposal::event::{On, Subject};
-use crate::proposal::steps;
-use crate::proposal::{ChangeRecord, Data, Entry, Proposal, ProposalId, State, fold};
+use crate::proposal::steps::{self, Step};
+use crate::proposal::{ChangeRecord, Data, Entry, Proposal, ProposalId, State, Status, fold};
 
 /// The first line of both files. Another one, as of another version, is no memo.
 const FORMAT: &[u8] = b"aye memo 1\n";
@@ -49,8 +51,11 @@ const MOST_RANGES: usize = 256;
 pub(super) struct Row {
     /// Id of the first event, hex.
     pub(super) thread: String,
-    /// Hash of the tips that this was folded from.
-    key: String,
+    /// `Threads::key` of the tips that this was folded from.
+    pub(super) key: String,
+    /// `Threads::stamp` when the ledger was last asked for the tips.
+    #[serde(default)]
+    pub(super) stamp: String,
     pub(super) is_private: bool,
     /// This clone has written to it.
     pub(super) is_own: bool,
@@ -59,7 +64,7 @@ pub(super) struct Row {
     pub(super) subject: About,
     /// The key, and whether the proposal was pending, when its projections followed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    followed: Option<(String, bool)>,
+    pub(super) followed: Option<(String, bool)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) troubles: Vec<Trouble>,
 }
@@ -79,63 +84,56 @@ pub(super) enum About {
 
 /// A proposal as lists need it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Digest {
-    pub(super) summary: Summary,
-    pub(super) state: Verdict,
-    /// Lines added and removed; negative where lines mean nothing, absent where content is not here.
-    lines: Option<(i64, i64)>,
+pub struct Digest {
+    /// Its line in lists; there the status is as of the last event, and has no `Expired`.
+    pub summary: Summary,
     /// When it was decided, in milliseconds.
     pub(super) decided: Option<i64>,
     /// The id under which memory staged it.
     pub(super) staging: Option<String>,
     /// The branch whose plan it belongs to.
-    pub(super) on: Option<On>,
+    pub on: Option<On>,
     /// The files of the current revision.
-    pub(super) files: Vec<ChangedFile>,
+    pub files: Vec<ChangedFile>,
     /// What earlier revisions and every apply made of files.
-    pub(super) made: Vec<(RepoPath, Option<Entry>)>,
+    pub made: Vec<(RepoPath, Option<Entry>)>,
     /// What people approved.
-    pub(super) approved: Vec<(RepoPath, Option<Entry>, Option<Entry>)>,
+    pub(super) approved: Vec<Step>,
     /// Findings in its content, and what they depend on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) marks: Option<(String, String)>,
 }
 
-/// [`State`] without the decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Verdict {
-    Pending,
-    Applied,
-    Rejected,
-}
-
 /// A file that a proposal changes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct ChangedFile {
-    pub(super) path: RepoPath,
-    pub(super) before: Option<Entry>,
-    pub(super) after: Option<Entry>,
+pub struct ChangedFile {
+    /// Its path.
+    pub path: RepoPath,
+    /// The file as it was.
+    pub before: Option<Entry>,
+    /// The file as it is to be.
+    pub after: Option<Entry>,
     /// The lines of `before` that it changes, from 0.
-    pub(super) lines: Option<Vec<Range<u32>>>,
+    pub lines: Option<Vec<Range<u32>>>,
 }
 
 impl Row {
     /// The row of the thread `id`, read from its commits. A thread that cannot be read has one too, so that it is
     /// named without being read for every list.
-    pub(super) fn read(
-        store: &Store,
-        threads: &Threads<'_>,
+    fn read(
+        view: &View<'_>,
         id: &ObjectId,
+        thread: Result<Rc<Thread>>,
         key: String,
         before: Option<&Self>,
     ) -> Self {
-        match threads.read(id) {
-            Ok(thread) => Self::of(store, &thread, key, before),
+        match thread {
+            Ok(thread) => Self::of(view.store(), &thread, key, before),
             Err(error) => Self {
                 thread: id.to_string(),
                 key,
-                is_private: threads.space(id).is_ok_and(|space| space == Space::Private),
+                stamp: String::new(),
+                is_private: view.threads.space(id).is_ok_and(|space| space == Space::Private),
                 is_own: false,
                 last: 0,
                 subject: About::Unknown,
@@ -172,6 +170,7 @@ impl Row {
         Self {
             thread: thread.id.to_string(),
             key,
+            stamp: String::new(),
             is_private: thread.space == Space::Private,
             is_own: thread.own.is_some(),
             last: events().map(|it| it.event.time.timestamp_millis()).max().unwrap_or_default(),
@@ -179,6 +178,11 @@ impl Row {
             followed: before.and_then(|before| before.followed.clone()),
             troubles,
         }
+    }
+
+    /// The id of the thread; `None` in a forged row.
+    pub(super) fn id(&self) -> Option<ObjectId> {
+        ObjectId::from_hex(self.thread.as_bytes()).ok()
     }
 
     /// The proposal, if the thread has one.
@@ -224,7 +228,8 @@ impl Row {
             || self.digest().is_some_and(|digest| {
                 let sides =
                     || digest.files.iter().flat_map(|file| file.before.iter().chain(&file.after));
-                digest.lines.is_none() && sides().all(|entry| store.repository().has(&entry.id))
+                digest.summary.lines == Lines::NotHere
+                    && sides().all(|entry| store.repository().has(&entry.id))
             })
     }
 }
@@ -233,8 +238,8 @@ impl Digest {
     fn of(store: &Store, thread: &Thread, proposal: &Proposal, known: Option<&Self>) -> Self {
         let current = proposal.current();
         let known = known.filter(|known| known.summary.revision == current.event);
-        let (lines, files) = match known.filter(|known| known.lines.is_some()) {
-            Some(known) => (known.lines, known.files.clone()),
+        let (lines, files) = match known.filter(|it| it.summary.lines != Lines::NotHere) {
+            Some(known) => (known.summary.lines, known.files.clone()),
             None => {
                 let LineCounts { total, lines } = counts::count(store, &current.changes);
                 let file = |(change, lines): (&ChangeRecord, Option<Vec<_>>)| ChangedFile {
@@ -244,7 +249,7 @@ impl Digest {
                     lines: lines.filter(|lines| lines.len() <= MOST_RANGES),
                 };
                 let files = current.changes.iter().zip(lines).map(file).collect();
-                (counts::to_numbers(total), files)
+                (total, files)
             }
         };
         let earlier =
@@ -256,13 +261,7 @@ impl Digest {
             .chain(written.map(|file| (file.path.clone(), file.after.clone())));
         let decided = proposal.applies().filter(|decision| decision.is_by_a_person());
         Self {
-            summary: Summary::of(thread, proposal),
-            state: match proposal.state {
-                State::Pending => Verdict::Pending,
-                State::Applied(_) => Verdict::Applied,
-                State::Rejected(_) => Verdict::Rejected,
-            },
-            lines,
+            summary: Summary { lines, ..Summary::of(thread, proposal) },
             decided: proposal.decision().map(|decision| decision.at.timestamp_millis()),
             staging: proposal
                 .staging_id()
@@ -271,17 +270,9 @@ impl Digest {
             on: current.on.clone(),
             files,
             made: made.collect(),
-            approved: decided
-                .flat_map(|decision| steps::of_events(proposal, decision))
-                .map(|step| (step.path, step.before, step.after))
-                .collect(),
+            approved: decided.flat_map(|decision| steps::of_events(proposal, decision)).collect(),
             marks: known.and_then(|known| known.marks.clone()),
         }
-    }
-
-    /// The lines that it adds and removes.
-    pub(super) fn lines(&self) -> crate::changeset::hunks::Lines {
-        counts::from_numbers(self.lines)
     }
 }
 
@@ -302,7 +293,11 @@ impl Summary {
             clone: proposal.clone.clone(),
             prefix: 0,
             subject: proposal.subject,
-            status: crate::proposal::Status::Pending,
+            status: match proposal.state {
+                State::Pending => Status::Pending,
+                State::Applied(_) => Status::Applied,
+                State::Rejected(_) => Status::Rejected,
+            },
             domain: proposal.domain.as_deref().map(named),
             task: proposal.related_task_id.as_deref().map(named),
             proposed_by: named(&proposal.proposed_by),
@@ -315,7 +310,7 @@ impl Summary {
                 .map(|change| change.path.display().to_string())
                 .unwrap_or_default(),
             files: current.changes.len(),
-            lines: crate::changeset::hunks::Lines::NotHere,
+            lines: Lines::NotHere,
             revisions: proposal.revisions.len(),
             comments: proposal.comments.len(),
             changes_requested: proposal.changes_requested.is_some(),
@@ -349,7 +344,8 @@ fn named(name: &str) -> String {
 ///
 /// # Errors
 /// If the refs cannot be read.
-pub(super) fn open(store: &Store, threads: &Threads<'_>) -> Result<Vec<Row>> {
+pub(super) fn open(view: &View<'_>) -> Result<Vec<Row>> {
+    let (store, threads) = (view.store(), &view.threads);
     let ids = threads.ids()?;
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -363,23 +359,37 @@ pub(super) fn open(store: &Store, threads: &Threads<'_>) -> Result<Vec<Row>> {
     }
     let (mut found, mut fresh) = (Vec::with_capacity(ids.len()), Vec::new());
     for id in &ids {
-        let key = threads.key(id)?;
+        let stamp = threads.stamp(id)?;
         let before = known.remove(&id.to_string());
-        match before {
-            Some(row) if row.key == key && !row.is_to_retry(store) => found.push(row),
-            before => {
-                let row = Row::read(store, threads, id, key, before.as_ref());
-                fresh.push(line(&row));
+        let is_to_retry = before.as_ref().is_some_and(|row| row.is_to_retry(store));
+        let mut row = match before {
+            Some(row) if row.stamp == stamp && !is_to_retry => {
                 found.push(row);
+                continue;
             }
-        }
+            before => {
+                let key = threads.key(id)?;
+                match before {
+                    Some(row) if row.key == key && !is_to_retry => row,
+                    before => Row::read(view, id, view.thread_of(id), key, before.as_ref()),
+                }
+            }
+        };
+        row.stamp = stamp;
+        fresh.push(line(&row));
+        found.push(row);
     }
     if is_new || lines + fresh.len() > ids.len() + ids.len() / 2 + MOST_STALE {
-        replace(store, OPEN, &found.iter().flat_map(line).collect::<Vec<u8>>());
+        replace(store, OPEN, &found.iter().map(line).collect::<Vec<_>>().concat());
     } else {
         append(store, &fresh);
     }
     Ok(found)
+}
+
+/// The row of `thread` (hex) among `rows`, which are sorted by it.
+pub(super) fn row<'r>(rows: &'r [Row], thread: &str) -> Option<&'r Row> {
+    rows.binary_search_by(|row| row.thread.as_str().cmp(thread)).ok().map(|at| &rows[at])
 }
 
 /// Leaves rows behind those that are there. Not flushed, and no error: another reader makes them again.
@@ -394,7 +404,8 @@ pub(super) fn note<'r>(store: &Store, rows: impl IntoIterator<Item = &'r Row>) {
 ///
 /// # Errors
 /// If the refs or a chunk of this clone cannot be read.
-pub(super) fn decided(store: &Store, threads: &Threads<'_>) -> Result<Vec<u8>> {
+pub(super) fn decided(view: &View<'_>) -> Result<Vec<u8>> {
+    let (store, threads) = (view.store(), &view.threads);
     let ledger = threads.ledger()?;
     if ledger.chunks().is_empty() {
         return Ok(Vec::new());
@@ -421,12 +432,13 @@ pub(super) fn decided(store: &Store, threads: &Threads<'_>) -> Result<Vec<u8>> {
             Err(_) => Vec::new(),
         };
         for (id, _) in entries {
-            known.insert(id.to_string(), Row::read(store, threads, &id, String::new(), None));
+            let thread = threads.read(&id).map(Rc::new);
+            known.insert(id.to_string(), Row::read(view, &id, thread, String::new(), None));
         }
     }
     let mut bytes = present.join(" ").into_bytes();
     bytes.push(b'\n');
-    bytes.extend(known.values().flat_map(line));
+    known.values().for_each(|row| bytes.extend_from_slice(&line(row)));
     replace(store, DECIDED, &bytes);
     Ok(bytes)
 }

@@ -13,11 +13,7 @@ mod counts;
 mod deinit;
 mod discover;
 mod elsewhere;
-mod facts;
-pub mod idle;
-mod instructions;
 mod ledger;
-mod leftovers;
 mod lock;
 mod memo;
 mod objects;
@@ -26,35 +22,30 @@ mod pending;
 mod projection;
 mod purge;
 mod questions;
-mod quiet;
-mod quotes;
 mod read;
 mod refs;
-pub mod seen;
 mod space;
 #[cfg(test)]
 mod tests;
 mod thread;
 mod trees;
 mod trouble;
-mod upkeep;
 mod view;
 mod write;
 
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
-use gix::objs::Exists as _;
 
 use crate::error::{Error, Result};
 use crate::proposal::{ProposalId, Status};
-use lock::Lock;
 
 pub use announce::{Announced, News};
 pub use deinit::Held;
 pub use discover::{Projector, Store};
 pub use elsewhere::Content;
-pub use leftovers::{Leftover, StaleLock};
+pub use lock::Lock;
+pub use memo::{ChangedFile, Digest};
 pub use projection::Tampering;
 pub use purge::{
     ANSWERS, Contents, EDITED, Holder, PurgeRecord, Purged, Purging, Standing, Subjects, Target,
@@ -64,9 +55,7 @@ pub use questions::{DirectPatch, Filter, LogEntry, LogPages, PAGE, Summary};
 pub use read::too_much;
 pub use space::{BY, Misconfigured, Sent, Space, fetch_refspec, push_refspec};
 pub use thread::{SetAside, Source, Thread, Tip};
-pub use trees::{tree_changes, tree_entry};
 pub use trouble::{Notices, Trouble};
-pub use upkeep::Upkeep;
 pub use view::{Moves, Tips, View};
 pub use write::{NewDecision, NewProposal, NewRevision, ProposeOutcome, Writer, entry_of};
 
@@ -123,9 +112,8 @@ impl Store {
         (noted, due.iter().map(ToString::to_string).collect())
     }
 
-    /// Holds what stands for the pending proposals against them: each proposal is read once. What the
-    /// last look has found to be as it should is passed over where it has not changed since, unless
-    /// this one `is_full`.
+    /// Holds what stands for the pending proposals against them: each proposal is read once. In a
+    /// partial clone their content is fetched first if the look `is_full`.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -140,24 +128,10 @@ impl Store {
         let mut targets = pending::targets(self)?;
         let mut projections = projection::Examiner::new(self).transpose();
         let mut pending = BTreeSet::new();
-        let mut seen = seen::Sound::load(self, seen::EXAMINED, is_full);
         for summary in view.proposals(&Filter::pending(), now)? {
             let id = summary.id;
             let (target, is_due) = (targets.remove(&id), is_due(&id));
             pending.insert(id.clone());
-            // Taken before anything is looked at: what changes meanwhile is another state.
-            let line = match (&projections, target) {
-                (Some(Ok(projections)), Some(target))
-                    if !is_due && self.repository().repo().objects.exists(&target) =>
-                {
-                    let key = view.threads.key(&view.whole(&id)?)?;
-                    projections.line(&id, &format!("{id} {target} {key}"), now)
-                }
-                _ => None,
-            };
-            if line.as_ref().is_some_and(|line| seen.has(line)) {
-                continue;
-            }
             // A look at the threads names those that cannot be read.
             let Ok(proposal) = view.proposal(&id) else { continue };
             if self.awaits(&proposal.current().changes) {
@@ -177,17 +151,12 @@ impl Store {
                 None => Some(("missing", "is missing".to_owned())),
                 Some(target) => pending::moved(self, &proposal, target).map(|why| ("moved", why)),
             };
-            let name = || format!("{}{id}", refs::PENDING);
-            let mut is_right = wrong.is_none();
-            examined.refs.extend(wrong.map(|(what, why)| (what, format!("{} {why}", name()))));
+            let name = format!("{}{id}", refs::PENDING);
+            examined.refs.extend(wrong.map(|(what, why)| (what, format!("{name} {why}"))));
             if let Some(Ok(projections)) = &mut projections {
-                is_right &= projections.proposal(&proposal, &changeset, is_due)?;
-            }
-            if let Some(line) = line.filter(|_| is_right) {
-                seen.add(&line);
+                projections.proposal(&proposal, &changeset, is_due)?;
             }
         }
-        seen.save();
         for id in targets.keys().filter(|id| !is_due(id)) {
             let why = format!("{}{id} is there, and {id} is not pending", refs::PENDING);
             examined.refs.push(("unexpected", why));
@@ -225,7 +194,7 @@ impl Store {
     pub fn rebuild_projections(&self, view: &View<'_>, now: DateTime<Utc>) -> Result<usize> {
         // Otherwise it would make again what goes with a decision that another process records meanwhile.
         let lock = || match self.repository().make_private() {
-            Ok(private) => Lock::acquire(&private, "lock").map(Some),
+            Ok(private) => Lock::acquire(&private).map(Some),
             // Nobody else can record anything, either.
             Err(error) if error.is(&crate::private::codes::PRIVATE_DIR_UNSAFE) => Ok(None),
             Err(error) => Err(error),

@@ -15,16 +15,14 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use bstr::ByteSlice as _;
-use flate2::{Compress, Compression, FlushCompress, Status};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use gix::ObjectId;
 use gix::objs::{Exists as _, Kind};
 
 use crate::error::{Error, Result};
 use crate::flush::{Method, OPEN};
 use crate::repository::{Repository, loose_path};
-
-/// Objects of up to this size use the small deflate window, whose state is cheap to set up.
-const SMALL: usize = 8 * 1024;
 
 /// A loose object of up to this size is not compressed. File systems give out whole blocks of 4 KiB,
 /// so that compressing it saves no space, and takes more time than hashing and writing it together:
@@ -44,10 +42,10 @@ pub(super) struct Batch<'repo> {
     directory: PathBuf,
     waiting: Vec<(ObjectId, Vec<u8>)>,
     /// Packs of objects that nothing may name, once looked for.
-    unnamed: Option<Unnamed>,
+    unnamed: Option<Vec<Index>>,
     known: HashSet<ObjectId>,
-    small: Option<Compress>,
-    large: Option<Compress>,
+    /// One state for all objects: a new one for each would be 300 KB.
+    encoder: ZlibEncoder<Vec<u8>>,
 }
 
 /// Why an object was not read.
@@ -158,8 +156,7 @@ impl<'repo> Batch<'repo> {
             waiting: Vec::new(),
             unnamed: None,
             known: HashSet::new(),
-            small: None,
-            large: None,
+            encoder: ZlibEncoder::new(Vec::new(), Compression::fast()),
         }
     }
 
@@ -202,14 +199,14 @@ impl<'repo> Batch<'repo> {
         Ok(())
     }
 
-    /// Makes an object that is there young; `false` where it has to be written again for that,
-    /// because it waits in a cruft pack to be pruned.
+    /// Makes an object that is there young; `false` where it has to be written again for that, because it is in a
+    /// pack whose objects may wait to be pruned.
     fn freshen(&mut self, id: &ObjectId) -> bool {
-        if touch(&loose_path(&self.directory, id)) {
-            return true;
-        }
         let hash = self.repository.repo().object_hash();
-        self.unnamed.get_or_insert_with(|| Unnamed::find(&self.directory, hash)).freshen(id)
+        touch(&loose_path(&self.directory, id)) || {
+            let unnamed = self.unnamed.get_or_insert_with(|| unnamed(&self.directory, hash));
+            !unnamed.iter().any(|index| index.lookup(id).is_some())
+        }
     }
 
     fn deflate(&mut self, kind: Kind, data: &[u8]) -> Result<Vec<u8>> {
@@ -217,33 +214,11 @@ impl<'repo> Batch<'repo> {
         if let Some(stored) = stored(&header, data) {
             return Ok(stored);
         }
-        let state = if data.len() <= SMALL {
-            self.small
-                .get_or_insert_with(|| Compress::new_with_window_bits(Compression::fast(), true, 9))
-        } else {
-            self.large.get_or_insert_with(|| Compress::new(Compression::fast(), true))
-        };
-        state.reset();
-        let mut out = Vec::with_capacity(data.len() / 2 + 128);
-        for (input, flush) in [(&header[..], FlushCompress::None), (data, FlushCompress::Finish)] {
-            let start = state.total_in();
-            loop {
-                let done = (state.total_in() - start) as usize;
-                if out.capacity() - out.len() < 64 {
-                    out.reserve(out.capacity().max(256));
-                }
-                let status = state
-                    .compress_vec(&input[done..], &mut out, flush)
-                    .map_err(|error| Error::bug(format!("cannot compress an object: {error}")))?;
-                let all_in = (state.total_in() - start) as usize == input.len();
-                match flush {
-                    FlushCompress::Finish if status == Status::StreamEnd => break,
-                    FlushCompress::None if all_in => break,
-                    _ => {}
-                }
-            }
-        }
-        Ok(out)
+        let packed = self.encoder.write_all(&header).and_then(|()| {
+            self.encoder.write_all(data)?;
+            self.encoder.reset(Vec::new())
+        });
+        packed.map_err(|error| Error::bug(format!("cannot compress an object: {error}")))
     }
 
     /// Writes what is waiting, as durably as the settings of `repository` want it, which holds these objects.
@@ -357,47 +332,19 @@ fn stored(header: &[u8], data: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The packs of a repository that hold objects which nothing may name; what another pack has was
-/// named by something when that was made.
-struct Unnamed {
-    /// Packs of what nothing named at the last `git gc` (gitformat-pack(5)).
-    cruft: Vec<Index>,
-    /// Packs of loose objects (`git maintenance`), and whether they were made young.
-    loose: Vec<(Index, bool)>,
-}
-
 type Index = gix::odb::pack::index::File;
 
-impl Unnamed {
-    /// Those in `directory`; what cannot be read is left out.
-    fn find(directory: &Path, hash: gix::hash::Kind) -> Self {
-        let mut found = Self { cruft: Vec::new(), loose: Vec::new() };
-        for entry in std::fs::read_dir(directory.join("pack")).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let name = entry.file_name();
-            let ends_with = |end: &str| path.extension().is_some_and(|found| found == end);
-            let open = |path: &Path| Index::at(path, hash).ok();
-            if ends_with("mtimes") {
-                found.cruft.extend(open(&path.with_extension("idx")));
-            } else if ends_with("idx") && name.as_encoded_bytes().starts_with(b"loose-") {
-                found.loose.extend(open(&path).map(|index| (index, false)));
-            }
-        }
-        found
-    }
-
-    /// Makes the pack of loose objects that has `id` young; `false` where a cruft pack has it, or
-    /// that pack has gone.
-    fn freshen(&mut self, id: &ObjectId) -> bool {
-        match self.loose.iter_mut().find(|(index, _)| index.lookup(id).is_some()) {
-            Some((_, true)) => true,
-            Some((index, young)) => {
-                *young = touch(&index.path().with_extension("pack"));
-                *young
-            }
-            None => !self.cruft.iter().any(|index| index.lookup(id).is_some()),
-        }
-    }
+/// The packs below `directory` with objects that nothing may name: those of what nothing named at the last `git gc`
+/// (with a file `.mtimes`, gitformat-pack(5)), and those of loose objects (`loose-…`, `git maintenance`). Objects
+/// of other packs were named by something when these were made. Packs that cannot be read are ignored.
+fn unnamed(directory: &Path, hash: gix::hash::Kind) -> Vec<Index> {
+    let entries = std::fs::read_dir(directory.join("pack")).into_iter().flatten().flatten();
+    let indexes = entries.map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        path.extension().is_some_and(|end| end == "idx")
+            && (name.starts_with(b"loose-") || path.with_extension("mtimes").exists())
+    });
+    indexes.filter_map(|path| Index::at(path, hash).ok()).collect()
 }
 
 /// Sets the time of the file to now; `false` where there is none. That of another user stays as it

@@ -102,7 +102,10 @@ fn on_lower(
     let tree_of = |commit: ObjectId| Some(repo.find_commit(commit).ok()?.tree_id().ok()?.detach());
     let current = proposal.current();
     let differs = |tree: Option<ObjectId>| {
-        current.changes.iter().find(|change| entry_at(repo, tree, &change.path) != change.before)
+        current
+            .changes
+            .iter()
+            .find(|change| store.repository().entry_at(tree, &change.path) != change.before)
     };
     let id = match &current.on {
         Some(on) => on.proposal.clone(),
@@ -134,7 +137,7 @@ fn base(
     };
     let mut different: Vec<Leaf> = Vec::new();
     for change in &proposal.current().changes {
-        if entry_at(repo, head_tree, &change.path) != change.before {
+        if store.repository().entry_at(head_tree, &change.path) != change.before {
             different.push(leaf(&change.path, &change.before)?);
         }
     }
@@ -256,19 +259,4 @@ pub(super) fn leaf(path: &crate::changeset::RepoPath, entry: &Option<Entry>) -> 
         }
     };
     Ok((trees::components(&[], path), content))
-}
-
-fn entry_at(
-    repo: &gix::Repository,
-    tree: Option<ObjectId>,
-    path: &crate::changeset::RepoPath,
-) -> Option<Entry> {
-    let tree = repo.find_tree(tree?).ok()?;
-    let found = tree.lookup_entry(path.components().map(|name| name.to_vec())).ok()??;
-    let mode = found.mode();
-    if !mode.is_blob() {
-        return None;
-    }
-    let mode = if mode.is_executable() { "100755" } else { "100644" };
-    Some(Entry { id: found.object_id().to_string(), mode: mode.into() })
 }

@@ -2,12 +2,8 @@
 //! nothing is read back from there but to tell that it was changed.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-
-use chrono::{DateTime, Utc};
 
 use super::Store;
-use super::seen::{self, Above};
 use crate::changeset::{Changeset, Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::proposal::document::Document;
@@ -178,12 +174,8 @@ pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
 pub(super) struct Examiner<'a> {
     store: &'a Store,
     tree: Worktree,
-    /// Whether proposals may have been made in other work trees.
-    is_linked: bool,
-    /// The same of work trees that are gone.
+    /// Whether proposals may have been made in other work trees, which may be gone.
     was_linked: bool,
-    /// The directory of all, where no symlink leads there.
-    proposals: Option<Above>,
     found: Vec<Tampering>,
 }
 
@@ -199,31 +191,10 @@ impl<'a> Examiner<'a> {
         let tree = store.repository().worktree()?.without_conversion();
         // A proposal that was made in a linked work tree has its files there, and loses them with
         // it.
-        let (is_linked, was_linked) = (store.repository().has_linked(), was_linked(store));
-        let top = store.repository().repo().workdir().map(Path::to_owned).unwrap_or_default();
-        let proposals = top.join(DIRECTORY);
-        let is_real = [Path::new(".agent-memory"), Path::new(DIRECTORY)]
-            .iter()
-            .all(|path| top.join(path).symlink_metadata().is_ok_and(|found| found.is_dir()));
-        let proposals = is_real.then(|| Above::open(&proposals)).flatten();
-        Ok(Some(Self { store, tree, is_linked, was_linked, proposals, found: Vec::new() }))
+        Ok(Some(Self { store, tree, was_linked: was_linked(store), found: Vec::new() }))
     }
 
-    /// What tells the directory of a pending proposal and its files, which are as `what` says, from
-    /// any other state of them. `None` where they cannot be found by name, need not be there, or
-    /// were written only now.
-    pub(super) fn line(&self, id: &ProposalId, what: &str, now: DateTime<Utc>) -> Option<String> {
-        if self.is_linked {
-            return None;
-        }
-        let directory = Path::new(id.as_str());
-        let [document, patch] = [DOCUMENT, PATCH].map(|name| directory.join(name));
-        let names = [directory, document.as_path(), patch.as_path()];
-        seen::line(what, self.proposals.as_ref()?, names, now)
-    }
-
-    /// Looks at the files of a pending proposal, whose changes are `changeset`, and returns whether
-    /// they are right. If `is_due` they may be older, or missing: what other clones have done is no
+    /// Looks at the files of a pending proposal, whose changes are `changeset`. If `is_due` they may be older, or missing: what other clones have done is no
     /// damage.
     ///
     /// # Errors
@@ -233,8 +204,7 @@ impl<'a> Examiner<'a> {
         proposal: &Proposal,
         changeset: &Changeset,
         is_due: bool,
-    ) -> Result<bool> {
-        let before = self.found.len();
+    ) -> Result<()> {
         let (tree, id) = (&self.tree, &proposal.id);
         let files = files(self.store, proposal, changeset)?;
         let directory = directory(id)?;
@@ -247,7 +217,7 @@ impl<'a> Examiner<'a> {
         // A partial clone makes none of what it fetches: contents would have to come for it.
         let may_lack_all = self.was_linked || self.store.repository().is_partial();
         if is_due || may_lack_all && names.is_empty() {
-            return Ok(self.found.len() == before);
+            return Ok(());
         }
         for (path, expected) in files {
             // The patch of several files may be larger than one file may be.
@@ -265,7 +235,7 @@ impl<'a> Examiner<'a> {
             };
             self.found.push(Tampering { id: id.clone(), path, what });
         }
-        Ok(self.found.len() == before)
+        Ok(())
     }
 
     /// What was found, and files of proposals that are neither `pending` nor about to follow.

@@ -1,14 +1,13 @@
 //! Questions to a view about many threads: lists, names, files, the log. Answers come from the memo, or from the
 //! commits of few threads.
 
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, Duration, TimeZone as _, Utc};
+use chrono::{DateTime, Duration, Utc};
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use super::memo::{self, About, Digest, Row, Verdict};
+use super::memo::{self, About, Digest, Row};
 use super::{Space, View, refs};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Lines;
@@ -16,19 +15,8 @@ use crate::error::{Error, Result};
 use crate::proposal::document::Approval;
 use crate::proposal::event::Subject;
 use crate::proposal::fold::undone_patch;
-use crate::proposal::relations::{Lower, Open, Relations, Touch, relations};
 use crate::proposal::steps::Step;
 use crate::proposal::{Data, Entry, Proposal, ProposalId, Stamped, Status, codes, id};
-
-/// Steps of one file that are looked at: more are no chain that somebody follows.
-const MOST_STEPS: usize = 256;
-
-/// How many files of proposals [`View::relations`] compares, and how many ranges of lines it keeps in memory.
-const MOST_TOUCHES: usize = 1 << 17;
-const MOST_RANGES: usize = 1 << 21;
-
-/// How many files of proposals whose lower one is not pending are looked for.
-const MOST_LEFT: usize = 1 << 10;
 
 /// Characters of a description beside an id, and of the date that a staging id starts with.
 const MOST_NAMED: usize = 40;
@@ -58,7 +46,6 @@ pub struct Summary {
     /// Code or memory.
     pub subject: Subject,
     /// Status at the time of the question.
-    #[serde(skip, default = "unanswered")]
     pub status: Status,
     /// Topic.
     pub domain: Option<String>,
@@ -77,7 +64,6 @@ pub struct Summary {
     /// How many files.
     pub files: usize,
     /// Lines added and removed.
-    #[serde(skip, default = "uncounted")]
     pub lines: Lines,
     /// How many revisions.
     pub revisions: usize,
@@ -106,20 +92,7 @@ pub struct Summary {
     /// The branch that the current revision was made on, whole.
     pub target_ref: Option<String>,
     /// Whether others see it.
-    #[serde(skip, default = "unasked")]
     pub space: Space,
-}
-
-fn unanswered() -> Status {
-    Status::Pending
-}
-
-fn uncounted() -> Lines {
-    Lines::NotHere
-}
-
-fn unasked() -> Space {
-    Space::Shared
 }
 
 /// What a list is narrowed to; everything by default.
@@ -170,8 +143,9 @@ impl Filter {
             wanted.as_ref().is_none_or(|wanted| Some(wanted) == found)
         };
         let status = digest.status(now);
-        let marked =
-            marked.as_deref().filter(|_| self.by_contract && digest.state == Verdict::Pending);
+        let marked = marked
+            .as_deref()
+            .filter(|_| self.by_contract && digest.summary.status == Status::Pending);
         let has_status = |wanted: Status| match marked {
             Some(marked) => marked == wanted.as_str(),
             None => status == wanted,
@@ -194,13 +168,9 @@ impl Filter {
 }
 
 impl Digest {
-    pub(super) fn status(&self, now: DateTime<Utc>) -> Status {
-        match self.state {
-            Verdict::Applied => Status::Applied,
-            Verdict::Rejected => Status::Rejected,
-            Verdict::Pending if now >= self.summary.expires_at => Status::Expired,
-            Verdict::Pending => Status::Pending,
-        }
+    fn status(&self, now: DateTime<Utc>) -> Status {
+        let Summary { status, expires_at, .. } = &self.summary;
+        if *status == Status::Pending && now >= *expires_at { Status::Expired } else { *status }
     }
 
     fn is_pending(&self, now: DateTime<Utc>) -> bool {
@@ -270,8 +240,6 @@ impl View<'_> {
                 id,
                 prefix: prefix.clamp(id::SHORTEST.min(most), most),
                 status: digest.status(now),
-                lines: digest.lines(),
-                space: if row.is_private { Space::Private } else { Space::Shared },
                 ..digest.summary.clone()
             }
         };
@@ -353,14 +321,6 @@ impl View<'_> {
             || self.threads.ledger().is_ok_and(|ledger| !ledger.chunks().is_empty())
     }
 
-    /// True if a proposal is pending at `now`.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
-    pub fn has_pending(&self, now: DateTime<Utc>) -> Result<bool> {
-        Ok(self.count_pending(now)? > 0)
-    }
-
     /// How many proposals are pending at `now`.
     ///
     /// # Errors
@@ -369,23 +329,14 @@ impl View<'_> {
         Ok(digests(self.open()?).filter(|(_, digest)| digest.is_pending(now)).count())
     }
 
-    /// When the last of the `most` newest applied proposals was decided.
+    /// True if a proposal was ever applied.
     ///
     /// # Errors
     /// As [`View::proposals`].
-    pub fn last_applied(&self, most: usize) -> Result<Option<DateTime<Utc>>> {
-        let of = |digest: &Digest| {
-            (digest.state == Verdict::Applied)
-                .then_some((digest.summary.created_at, digest.decided))
-        };
-        let mut found: Vec<_> = digests(self.open()?).filter_map(|(_, it)| of(it)).collect();
-        if found.len() < most {
-            // Decided threads leave their refs in the order of their age.
-            found.extend(self.decided(None)?.filter_map(|row| of(row.digest()?)));
-        }
-        found.sort_unstable_by(|a, b| b.cmp(a));
-        let last = found.into_iter().take(most).filter_map(|(_, decided)| decided).max();
-        Ok(last.and_then(|last| Utc.timestamp_millis_opt(last).single()))
+    pub fn has_applied(&self) -> Result<bool> {
+        let is_applied =
+            |row: &Row| row.digest().is_some_and(|digest| digest.summary.status == Status::Applied);
+        Ok(self.open()?.iter().any(is_applied) || self.decided(None)?.any(|row| is_applied(&row)))
     }
 
     /// The memory proposals with a staging id that were decided or ran out last, at most `most`, the
@@ -410,8 +361,7 @@ impl View<'_> {
     /// Threads of which pending refs and projections have to follow, at most `most`.
     pub(super) fn due(&self, now: DateTime<Utc>, most: usize) -> Result<BTreeSet<ObjectId>> {
         let due = digests(self.open()?).filter(|(row, digest)| row.is_due(digest.is_pending(now)));
-        let ids = due.filter_map(|(row, _)| ObjectId::from_hex(row.thread.as_bytes()).ok());
-        Ok(ids.take(most).collect())
+        Ok(due.filter_map(|(row, _)| row.id()).take(most).collect())
     }
 
     /// Threads with a pending ref, at most `most`, whose proposal is not pending, and which no row of this says of:
@@ -442,16 +392,14 @@ impl View<'_> {
             _ => false,
         };
         let rows = self.open().unwrap_or_default().iter().filter(|row| row.is_own).filter(is_done);
-        let ids: Vec<_> =
-            rows.filter_map(|row| ObjectId::from_hex(row.thread.as_bytes()).ok()).collect();
+        let ids: Vec<ObjectId> = rows.filter_map(Row::id).collect();
         if ids.len() < CLOSED_AT_ONCE { Vec::new() } else { ids }
     }
 }
 
 // Files.
 impl View<'_> {
-    /// The steps that people's decisions have made of the file at `path`: of many, those of the
-    /// newest proposals.
+    /// The steps that people's decisions have made of the file at `path`, those of the newest proposals first.
     ///
     /// # Errors
     /// As [`View::proposals`].
@@ -460,26 +408,10 @@ impl View<'_> {
         let mut rows: Vec<_> = digests(self.open()?.iter().chain(&decided)).collect();
         rows.sort_by_key(|(_, digest)| std::cmp::Reverse(digest.summary.created_at));
         let steps = rows.into_iter().flat_map(|(_, digest)| {
-            let steps = digest.approved.iter().filter(|(at, ..)| at == path);
-            steps.map(|(path, before, after)| {
-                let (path, before, after) = (path.clone(), before.clone(), after.clone());
-                (digest.summary.id.clone(), Step { path, before, after })
-            })
+            let steps = digest.approved.iter().filter(|step| step.path == *path);
+            steps.map(|step| (digest.summary.id.clone(), step.clone()))
         });
-        Ok(steps.take(MOST_STEPS).collect())
-    }
-
-    /// Whether a person's decision has made `after` of the file at `path`.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
-    pub fn has_step_to(&self, path: &RepoPath, after: &Option<Entry>) -> Result<bool> {
-        let makes = |row: &Row| {
-            let mut steps = row.digest().into_iter().flat_map(|digest| &digest.approved);
-            steps.any(|(at, _, to)| at == path && to == after)
-        };
-        Ok(self.open()?.iter().any(makes)
-            || self.decided(Some(&memo::spelled(path)))?.any(|row| makes(&row)))
+        Ok(steps.collect())
     }
 
     /// Hands each file that an undecided proposal changes to `each`, by path: with the proposal's id
@@ -491,7 +423,8 @@ impl View<'_> {
         &self,
         mut each: impl FnMut(&RepoPath, &ProposalId, [Option<&Entry>; 2]),
     ) -> Result<()> {
-        let open = digests(self.open()?).filter(|(_, digest)| digest.state == Verdict::Pending);
+        let open =
+            digests(self.open()?).filter(|(_, digest)| digest.summary.status == Status::Pending);
         let mut files: Vec<_> = open
             .flat_map(|(_, it)| it.files.iter().map(move |file| (file, &it.summary.id)))
             .collect();
@@ -510,9 +443,8 @@ impl View<'_> {
         &self,
         thread: &str,
     ) -> Result<impl Iterator<Item = (&RepoPath, [Option<&Entry>; 2])>> {
-        let rows = self.open()?;
-        let row = rows.binary_search_by(|row| row.thread.as_str().cmp(thread)).ok();
-        let files = row.and_then(|at| rows[at].digest()).into_iter().flat_map(|it| &it.files);
+        let row = memo::row(self.open()?, thread);
+        let files = row.and_then(Row::digest).into_iter().flat_map(|it| &it.files);
         Ok(files.map(|file| (&file.path, [file.before.as_ref(), file.after.as_ref()])))
     }
 
@@ -531,52 +463,18 @@ impl View<'_> {
         };
         let decided: Vec<Row> = self.decided(Some(&memo::spelled(path)))?.collect();
         let rows = self.open()?.iter().chain(&decided).filter(is_it);
-        Ok(rows.filter_map(|row| ObjectId::from_hex(row.thread.as_bytes()).ok()).collect())
+        Ok(rows.filter_map(Row::id).collect())
     }
 
-    /// What pending proposals have to do with each other; those with no relation are left out. `is_present` says
-    /// whether HEAD or the work tree has that content of a file, which is named as `RepoPath::display` has it; it
-    /// is asked only where another proposal makes the same.
+    /// The proposals that are pending at `now`, oldest first.
     ///
     /// # Errors
     /// As [`View::proposals`].
-    pub fn relations(
-        &self,
-        now: DateTime<Utc>,
-        mut is_present: impl FnMut(&str, &Entry) -> bool,
-    ) -> Result<BTreeMap<ProposalId, Relations>> {
+    pub fn pending(&self, now: DateTime<Utc>) -> Result<Vec<&Digest>> {
         let mut pending: Vec<&Digest> =
             digests(self.open()?).map(|(_, it)| it).filter(|it| it.is_pending(now)).collect();
         pending.sort_by_cached_key(|it| (it.summary.created_at, it.summary.thread.clone()));
-        let (mut recorded, mut left) = (BTreeMap::new(), MOST_LEFT);
-        for upper in &pending {
-            let Some(on) = &upper.on else { continue };
-            let lower = pending.iter().find(|it| on.proposal.is_of(&it.summary.thread));
-            // A proposal that stands on itself, as somebody else's event may say, stands on nothing.
-            if let Some(lower) = lower.filter(|lower| lower.summary.thread != upper.summary.thread)
-            {
-                let is_revised = lower.summary.revision != on.revision;
-                let id = lower.summary.id.clone();
-                recorded.insert(upper.summary.id.clone(), Lower { id, is_revised });
-                continue;
-            }
-            // A younger proposal may make now what a decision on the lower one has left out.
-            let id = &upper.summary.id;
-            for (path, base) in
-                upper.files.iter().filter_map(|file| Some((&file.path, file.before.as_ref()?)))
-            {
-                if left == 0 {
-                    break;
-                }
-                left -= 1;
-                if let Some(lower) = self.only_one_making((path, base), id, now)?
-                    && !is_present(&path.display().to_string(), base)
-                {
-                    recorded.entry(id.clone()).or_insert(Lower { id: lower, is_revised: false });
-                }
-            }
-        }
-        Ok(relations(&opened(&pending), &recorded, is_present))
+        Ok(pending)
     }
 
     /// Findings in the content of a revision, as [`View::keep_marks`] has kept them for `basis`.
@@ -605,52 +503,6 @@ impl View<'_> {
         }
         memo::note(self.store(), &rows);
     }
-}
-
-/// The files that several of `pending` change, and what each makes of them. Files that few change come first.
-fn opened(pending: &[&Digest]) -> Vec<Open> {
-    let mut count: BTreeMap<&RepoPath, usize> = BTreeMap::new();
-    for file in pending.iter().flat_map(|digest| &digest.files) {
-        *count.entry(&file.path).or_default() += 1;
-    }
-    let mut shared: Vec<(usize, &RepoPath)> = count
-        .into_iter()
-        .filter(|(_, count)| *count > 1)
-        .map(|(path, count)| (count, path))
-        .collect();
-    shared.sort_unstable();
-    let mut sum = 0;
-    let within = |(count, path): (usize, _)| {
-        sum += count;
-        (sum <= MOST_TOUCHES).then_some(path)
-    };
-    let shared: BTreeSet<&RepoPath> = shared.into_iter().map_while(within).collect();
-    let mut ranges = MOST_RANGES;
-    let mut lines = |lines: &Option<Vec<Range<u32>>>| {
-        let lines = lines.as_ref()?;
-        ranges = ranges.checked_sub(lines.len())?;
-        Some(lines.clone())
-    };
-    let mut open = Vec::new();
-    for digest in pending {
-        let files = digest.files.iter().filter(|file| shared.contains(&file.path));
-        let touches: Vec<Touch> = files
-            .map(|file| Touch {
-                path: file.path.display().to_string(),
-                before: file.before.clone(),
-                after: file.after.clone(),
-                lines: lines(&file.lines),
-            })
-            .collect();
-        if touches.is_empty() {
-            continue;
-        }
-        let earlier = digest.made.iter();
-        let earlier =
-            earlier.filter_map(|(path, made)| Some((path.display().to_string(), made.clone()?)));
-        open.push(Open { id: digest.summary.id.clone(), touches, earlier: earlier.collect() });
-    }
-    open
 }
 
 // Names.
@@ -696,10 +548,8 @@ impl View<'_> {
                 let about = |id: &ProposalId| self.proposal(id).ok().and_then(|it| it.description);
                 let named: Vec<String> = ids.iter().map(|id| named(id, about(id))).collect();
                 let message = format!("'{text}' begins several ids: {}", named.join(", "));
-                let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-                Err(Error::new(&codes::AMBIGUOUS_ID, message)
-                    .with("candidates", ids)
-                    .hint("type more characters of the one you mean"))
+                let hint = "type more characters of the one you mean";
+                Err(ambiguous(message, ids.iter().map(ToString::to_string).collect(), hint))
             }
         }
     }
@@ -729,9 +579,7 @@ impl View<'_> {
                 let ids: Vec<String> = several.iter().map(|(_, id)| id.to_string()).collect();
                 let message =
                     format!("'{text}' names several memory proposals: {}", named.join(", "));
-                Err(Error::new(&codes::AMBIGUOUS_ID, message)
-                    .with("candidates", ids)
-                    .hint("give more of it, or the proposal's own id (prop_…)"))
+                Err(ambiguous(message, ids, "give more of it, or the proposal's own id (prop_…)"))
             }
         }
     }
@@ -783,7 +631,12 @@ impl View<'_> {
     }
 }
 
-fn not_found(text: &str) -> Error {
+/// `ambiguous_id` with the ids that could be meant.
+pub(super) fn ambiguous(message: String, candidates: Vec<String>, hint: &str) -> Error {
+    Error::new(&codes::AMBIGUOUS_ID, message).with("candidates", candidates).hint(hint)
+}
+
+pub(super) fn not_found(text: &str) -> Error {
     Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no proposal '{text}'"))
         .with("proposal_id", text)
         .hint("`aye list` shows the pending ones, `aye list --status all` all")
@@ -845,24 +698,22 @@ impl View<'_> {
     /// The same in pages of at most [`PAGE`] events. A thread is read when its newest event is the next one, so
     /// that the last few events of many threads cost few threads.
     pub fn log_pages(&self, id: Option<&ProposalId>, limit: Option<usize>) -> LogPages<'_> {
-        let left = limit.unwrap_or(usize::MAX);
-        let threads = || -> Result<BinaryHeap<Head>> {
+        let threads = || -> Result<Vec<(i64, ObjectId)>> {
             if let Some(id) = id {
-                let whole = self.whole(id)?;
-                return Ok([Head { time: i64::MAX, id: whole, read: None }].into());
+                return Ok(vec![(i64::MAX, self.whole(id)?)]);
             }
-            let decided: Vec<Row> = self.decided(None)?.collect();
-            let heads = self.open()?.iter().chain(&decided).filter_map(|row| {
-                let id = ObjectId::from_hex(row.thread.as_bytes()).ok();
-                id.map(|id| Head { time: row.last, id, read: None })
-            });
-            Ok(heads.collect())
+            let decided = self.decided(None)?.filter_map(|row| Some((row.last, row.id()?)));
+            let open = self.open()?.iter().filter_map(|row| Some((row.last, row.id()?)));
+            let mut threads: Vec<_> = open.chain(decided).collect();
+            threads.sort_unstable();
+            Ok(threads)
         };
-        let (heads, error) = match threads() {
-            Ok(heads) => (heads, None),
-            Err(error) => (BinaryHeap::new(), Some(error)),
+        let (unread, error) = match threads() {
+            Ok(unread) => (unread, None),
+            Err(error) => (Vec::new(), Some(error)),
         };
-        LogPages { view: self, is_of_one: id.is_some(), left, heads, error }
+        let left = limit.unwrap_or(usize::MAX);
+        LogPages { view: self, is_of_one: id.is_some(), left, unread, read: BTreeMap::new(), error }
     }
 
     /// The direct patches, oldest first, each with the event that undid it.
@@ -873,11 +724,8 @@ impl View<'_> {
         let decided: Vec<Row> = self.decided(Some("\"subject\":{\"patch\":"))?.collect();
         let mut found = Vec::new();
         for row in self.open()?.iter().chain(&decided) {
-            let is_patch = matches!(row.subject, About::Patch(_));
-            let Ok(id) = ObjectId::from_hex(row.thread.as_bytes()) else { continue };
-            let Some(thread) = is_patch.then(|| self.thread_of(&id).ok()).flatten() else {
-                continue;
-            };
+            let id = row.id().filter(|_| matches!(row.subject, About::Patch(_)));
+            let Some(thread) = id.and_then(|id| self.thread_of(&id).ok()) else { continue };
             let Some(stamped) = thread.history.first().cloned() else { continue };
             let undone = undone_patch(&thread.history).cloned();
             found.push(DirectPatch { id: ProposalId::from_event(&row.thread), stamped, undone });
@@ -889,20 +737,12 @@ impl View<'_> {
         Ok(found)
     }
 
-    /// The last event of the plan of `branch` that `is_valid`, by time and id: each one is the whole plan.
+    /// The thread and the last event, by time and id, of the plan of `branch` that `is_valid`: each event is the
+    /// whole plan.
     ///
     /// # Errors
     /// As [`View::proposals`].
     pub fn plan_tip(
-        &self,
-        branch: &str,
-        is_valid: impl Fn(&Stamped) -> bool,
-    ) -> Result<Option<Stamped>> {
-        Ok(self.plan_of(branch, is_valid)?.map(|(_, stamped)| stamped))
-    }
-
-    /// The same with its thread.
-    pub(super) fn plan_of(
         &self,
         branch: &str,
         is_valid: impl Fn(&Stamped) -> bool,
@@ -918,7 +758,7 @@ impl View<'_> {
             if known.as_ref().is_some_and(|(time, _)| time.timestamp_millis() > row.last) {
                 break;
             }
-            let Ok(id) = ObjectId::from_hex(row.thread.as_bytes()) else { continue };
+            let Some(id) = row.id() else { continue };
             let Ok(thread) = self.thread_of(&id) else { continue };
             let plans = thread.history.events().iter();
             let plans = plans.filter(|it| matches!(it.event.data, Data::Plan(_)) && is_valid(it));
@@ -937,62 +777,34 @@ pub struct LogPages<'v> {
     is_of_one: bool,
     /// How many events may still come.
     left: usize,
-    heads: BinaryHeap<Head>,
+    /// Threads that are still to be read, by the time of their newest event, the newest one last.
+    unread: Vec<(i64, ObjectId)>,
+    /// Events that were read, by time, thread and their place in it. No event is earlier than one before it in
+    /// its thread, whatever its clock said.
+    read: BTreeMap<(i64, ObjectId, usize), Stamped>,
     error: Option<Error>,
 }
-
-/// A thread of the log: the time of its next event, and its events, the next one last, once it is read.
-struct Head {
-    time: i64,
-    id: ObjectId,
-    read: Option<Vec<Stamped>>,
-}
-
-impl Ord for Head {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.time, self.id).cmp(&(other.time, other.id))
-    }
-}
-
-impl PartialOrd for Head {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Head {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Head {}
 
 impl LogPages<'_> {
     /// The next event.
     fn entry(&mut self) -> Option<Result<LogEntry>> {
         loop {
-            let mut head = self.heads.pop()?;
-            let events = match &mut head.read {
-                Some(events) => events,
-                None => match self.view.thread_of(&head.id) {
-                    Ok(thread) => head.read.insert(thread.history.events().to_vec()),
-                    Err(error) if self.is_of_one => return Some(Err(error)),
-                    Err(_) => continue,
-                },
-            };
-            let Some(last) = events.last() else { continue };
-            let time = last.event.time.timestamp_millis();
-            let is_next =
-                time == head.time || self.heads.peek().is_none_or(|next| next.time <= time);
-            let stamped = if is_next { events.pop() } else { None };
-            head.time = events.last().map_or(i64::MIN, |last| last.event.time.timestamp_millis());
-            let id = ProposalId::from_event(&head.id.to_string());
-            self.heads.push(head);
-            if let Some(stamped) = stamped {
-                return Some(Ok(LogEntry { id, stamped }));
+            let newest = self.read.last_key_value().map_or(i64::MIN, |((time, ..), _)| *time);
+            let Some((_, id)) = self.unread.pop_if(|(last, _)| *last >= newest) else { break };
+            match self.view.thread_of(&id) {
+                Ok(thread) => {
+                    let mut latest = i64::MIN;
+                    for (at, stamped) in thread.history.events().iter().enumerate() {
+                        latest = latest.max(stamped.event.time.timestamp_millis());
+                        self.read.insert((latest, id, at), stamped.clone());
+                    }
+                }
+                Err(error) if self.is_of_one => return Some(Err(error)),
+                Err(_) => {}
             }
         }
+        let ((_, id, _), stamped) = self.read.pop_last()?;
+        Some(Ok(LogEntry { id: ProposalId::from_event(&id.to_string()), stamped }))
     }
 }
 

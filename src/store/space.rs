@@ -6,8 +6,8 @@
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
+use serde::{Deserialize, Serialize};
 
-use super::lock::Lock;
 use super::refs::{self, CLOSED, GONE, Name, Origin, ROOT, is_clone_id};
 use super::thread::{Source, Tip};
 use super::{Store, View, codes};
@@ -18,7 +18,7 @@ use crate::repository::codes as repository_codes;
 pub const BY: &str = "refs/aye/by/";
 
 /// Who may see a thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Space {
     /// Whoever can read the remotes that this clone shares with.
     Shared,
@@ -161,7 +161,7 @@ impl Store {
     /// `busy`, `git_failed`, `ci_has_no_clone`.
     pub fn renew_clone_id(&self) -> Result<String> {
         self.require_clone()?;
-        let _lock = Lock::acquire(&self.repository().make_private()?, "lock")?;
+        let _lock = self.lock()?;
         let git = || Ok::<_, Error>(self.repository().git()?.args(["config", "--local"]));
         // In this order a crash leaves a name that is present and former at once: harmless.
         if let Some(former) = self.clone_id() {

@@ -142,7 +142,7 @@ fn a_proposal_is_listed_and_resolved_and_its_duplicate_is_found() {
         assert!(matches!(found[0].lines, crate::changeset::hunks::Lines::Counted(_)));
         let text = &proposal.id.as_str()[..5 + found[0].prefix];
         assert_eq!(view.find(text).unwrap().id, proposal.id);
-        assert_eq!(view.relations(at(3), |_, _| false).unwrap().len(), 2);
+        assert_eq!(view.pending(at(3)).unwrap().len(), 2);
         // Once from the memo, and once without.
         store.forget_memo();
     }
@@ -161,8 +161,7 @@ fn an_apply_counts_and_an_undo_ends_it() {
     let view = store.view().unwrap();
     let path = RepoPath::new("a.txt").unwrap();
     assert_eq!(view.approved_steps(&path).unwrap().len(), 1);
-    assert!(view.has_step_to(&path, &proposal.current().changes[0].after).unwrap());
-    assert!(view.last_applied(1).unwrap().is_some());
+    assert!(view.has_applied().unwrap());
     assert!(view.proposals(&Filter::pending(), at(2)).unwrap().is_empty());
     let authority = authority(Verb::Undo, Some(&applied));
     let manifest = manifest(&proposal);
@@ -258,7 +257,7 @@ fn plans_and_patches_are_threads_of_their_own() {
             .unwrap();
     }
     let view = store.view().unwrap();
-    let tip = view.plan_tip("main", |_| true).unwrap().unwrap();
+    let (_, tip) = view.plan_tip("main", |_| true).unwrap().unwrap();
     assert_eq!(tip.event.data, crate::proposal::Data::Plan(plan("second")));
     assert_eq!(tip.parents.len(), 1);
     assert!(view.plan_tip("other", |_| true).unwrap().is_none());
@@ -313,7 +312,7 @@ fn a_decided_thread_is_found_in_the_ledger() {
         let view = store.view().unwrap();
         let applied = Filter { status: Some(Status::Applied), ..Filter::default() };
         assert_eq!(view.ids_of(&applied, at(3)).unwrap(), std::slice::from_ref(&proposal.id));
-        assert!(view.last_applied(1).unwrap().is_some());
+        assert!(view.has_applied().unwrap());
         assert_eq!(view.approved_steps(&RepoPath::new("a.txt").unwrap()).unwrap().len(), 1);
         assert_eq!(view.log(None, None).unwrap().len(), 2);
         assert_eq!(view.find(&proposal.id.as_str()[..12]).unwrap().id, proposal.id);

@@ -250,6 +250,20 @@ impl<'s> Threads<'s> {
         Ok(all.threads.keys().filter(|id| !all.is_purged(id)).copied().collect())
     }
 
+    /// All threads, open and closed, of chunks as far as they can be read, less those that this clone has purged.
+    ///
+    /// # Errors
+    /// As [`Threads::ids`].
+    pub(super) fn all_ids(&self) -> Result<BTreeSet<ObjectId>> {
+        let (all, ledger) = (self.all()?, self.ledger()?);
+        let mut ids = self.ids()?;
+        for chunk in ledger.chunks() {
+            let entries = ledger.entries(chunk).into_iter().flatten().map(|(id, _)| id);
+            ids.extend(entries.filter(|id| !all.is_purged(id)));
+        }
+        Ok(ids)
+    }
+
     /// The threads, open and closed, whose ids begin with `prefix` (hex), less those that this clone has
     /// purged.
     ///
@@ -306,14 +320,18 @@ impl<'s> Threads<'s> {
         Ok(space_of(&self.tips(id)?))
     }
 
-    /// A hash of all that the thread `id` is made of: where it is the same, so is the thread.
+    /// A hash of the tips of the thread `id`, with those of the ledger.
     ///
     /// # Errors
     /// As [`Threads::ids`].
     pub fn key(&self, id: &ObjectId) -> Result<String> {
-        let line = |tip: &Tip| format!("{} {} {}\n", tip.space.as_str(), tip.is_own(), tip.id);
-        let lines: BTreeSet<String> = self.tips(id)?.iter().map(line).collect();
-        Ok(crate::sha256::hex(lines.into_iter().collect::<String>().as_bytes()))
+        Ok(hash_of(&self.tips(id)?, ""))
+    }
+
+    /// A hash of the refs of the thread `id` and of the names of all chunks. While it stays the same, so does
+    /// [`Threads::key`]; no chunk is read for it.
+    pub(super) fn stamp(&self, id: &ObjectId) -> Result<String> {
+        Ok(hash_of(&self.refs_of(id)?, self.ledger()?.stamp()))
     }
 
     /// Whether this clone has purged the thread `id`.
@@ -490,6 +508,12 @@ impl All {
         let refs = self.threads.values().chain(self.tombstones.values()).flatten();
         refs.map(|it| &it.name).chain(self.chunks.iter().map(|(name, _)| name))
     }
+}
+
+fn hash_of(tips: &[Tip], chunks: &str) -> String {
+    let line = |tip: &Tip| format!("{} {} {}\n", tip.space.as_str(), tip.is_own(), tip.id);
+    let lines: BTreeSet<String> = tips.iter().map(line).collect();
+    crate::sha256::hex((lines.into_iter().collect::<String>() + chunks).as_bytes())
 }
 
 fn space_of(tips: &[Tip]) -> Space {

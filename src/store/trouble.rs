@@ -36,17 +36,11 @@ impl View<'_> {
     /// # Errors
     /// If the refs cannot be read.
     pub fn troubles_now(&self) -> Result<Vec<Trouble>> {
-        let (threads, ledger) = (&self.threads, self.threads.ledger()?);
-        let mut ids = threads.ids()?;
-        for chunk in ledger.chunks() {
-            ids.extend(ledger.entries(chunk).into_iter().flatten().map(|(id, _)| id));
-        }
-        let mut found: Vec<Trouble> = ledger.aside().iter().map(Trouble::of_chunk).collect();
+        let ids = self.threads.all_ids()?;
+        let mut found: Vec<Trouble> =
+            self.threads.ledger()?.aside().iter().map(Trouble::of_chunk).collect();
         for id in ids {
-            if threads.is_gone(&id)? {
-                continue;
-            }
-            let thread = match threads.read(&id) {
+            let thread = match self.threads.read(&id) {
                 Ok(thread) => thread,
                 Err(error) => {
                     found.push(Trouble::of_thread(&id, &error));

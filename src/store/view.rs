@@ -8,12 +8,13 @@ use gix::ObjectId;
 
 use super::memo::{self, Row};
 use super::purge::PurgeRecord;
+use super::questions::{ambiguous, not_found};
 use super::thread::{Thread, Threads};
 use super::trouble::Trouble;
 use super::{Space, Store};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
-use crate::proposal::{Event, Proposal, ProposalId, Stamped, codes as proposal_codes, fold, id};
+use crate::proposal::{Event, Proposal, ProposalId, Stamped, fold, id};
 
 /// Bytes of threads that a view keeps once they were read. A check of more reads them again.
 const MOST_KEPT: u64 = 16 << 20;
@@ -90,12 +91,11 @@ impl<'s> View<'s> {
         }
         let Some(mut rows) = self.open.take() else { return Ok(()) };
         for (id, ..) in moved {
-            let name = id.to_string();
-            let before = rows.iter().position(|row| row.thread == name);
-            let before = before.map(|at| rows.swap_remove(at));
-            rows.push(self.fresh_row(id, before.as_ref())?);
+            let place = rows.binary_search_by(|row| row.thread.cmp(&id.to_string()));
+            let before = place.ok().map(|at| rows.remove(at));
+            let at = place.unwrap_or_else(|at| at);
+            rows.insert(at, self.fresh_row(id, before.as_ref())?);
         }
-        rows.sort_unstable_by(|a, b| a.thread.cmp(&b.thread));
         let _ = self.open.set(rows);
         let names: Vec<_> = moved.iter().map(|(id, ..)| (self.name(id), *id)).collect();
         self.known.get_mut().extend(names);
@@ -104,14 +104,14 @@ impl<'s> View<'s> {
 
     /// The row of the thread `id`, made of its commits.
     fn fresh_row(&self, id: &ObjectId, before: Option<&Row>) -> Result<Row> {
-        Ok(Row::of(self.store, &*self.thread_of(id)?, self.threads.key(id)?, before))
+        let row = Row::of(self.store, &*self.thread_of(id)?, self.threads.key(id)?, before);
+        Ok(Row { stamp: self.threads.stamp(id)?, ..row })
     }
 
     /// The row of the open thread `id`.
     pub(super) fn row(&self, id: &ObjectId) -> Option<Row> {
-        let id_text = id.to_string();
         match self.open.get() {
-            Some(rows) => rows.iter().find(|row| row.thread == id_text).cloned(),
+            Some(rows) => memo::row(rows, &id.to_string()).cloned(),
             None => self.fresh_row(id, None).ok(),
         }
     }
@@ -128,7 +128,7 @@ impl<'s> View<'s> {
     /// The rows of the threads that have refs, in the order of their ids.
     pub(super) fn open(&self) -> Result<&[Row]> {
         if self.open.get().is_none() {
-            let rows = memo::open(self.store, &self.threads)?;
+            let rows = memo::open(self)?;
             for row in &rows {
                 self.store.notices.add(&row.troubles);
             }
@@ -144,7 +144,7 @@ impl<'s> View<'s> {
         word: Option<&str>,
     ) -> Result<impl Iterator<Item = Row> + use<'_>> {
         if self.decided.get().is_none() {
-            let _ = self.decided.set(memo::decided(self.store, &self.threads)?);
+            let _ = self.decided.set(memo::decided(self)?);
         }
         let bytes = self.decided.get().map_or(&[][..], Vec::as_slice);
         let mut others = HashSet::new();
@@ -179,9 +179,7 @@ impl<'s> View<'s> {
                     .map(|thread| ProposalId::long(&thread.to_string()).to_string())
                     .collect();
                 let why = format!("'{id}' is the short id of several threads: {}", ids.join(", "));
-                Err(Error::new(&proposal_codes::AMBIGUOUS_ID, why)
-                    .with("candidates", ids)
-                    .hint("type the long id of the one you mean"))
+                Err(ambiguous(why, ids, "type the long id of the one you mean"))
             }
         }
     }
@@ -190,11 +188,7 @@ impl<'s> View<'s> {
     fn missing(&self, id: &ProposalId) -> Error {
         match self.purge_of(id) {
             Ok(Some(record)) => record.error(),
-            Ok(None) => {
-                Error::new(&proposal_codes::PROPOSAL_NOT_FOUND, format!("no proposal '{id}'"))
-                    .with("proposal_id", id.to_string())
-                    .hint("`aye list --status all` shows all")
-            }
+            Ok(None) => not_found(id.as_str()),
             Err(error) => error,
         }
     }

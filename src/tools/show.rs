@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::Arguments;
 use crate::app::Session;
 use crate::app::listing::marks_of;
+use crate::app::quotes;
 use crate::error::Result;
 use crate::proposal::document::Document;
 use crate::render::diff::{self, Options};
@@ -35,7 +36,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         let store = session.store;
         let view = store.view()?;
         let proposal = view.find(&known.proposal_id)?;
-        let places = store.places(&proposal);
+        let places = quotes::places(store, &proposal);
         let mut document = Document::new(&proposal, proposal.status(session.now), &places);
         document.space = Some(view.space(&proposal.id)?.as_str());
         document.marks = marks_of(store, &view, session.now, &proposal)?;

@@ -88,7 +88,7 @@ fn stand_on_applied(session: &Session<'_>, changes: &mut Vec<FileChange>) -> Res
     let view = store.view()?;
     let head = store.repository().repo().head_id().ok().map(|id| id.to_string());
     let Some(head) = head.filter(|_| !changes.is_empty()) else { return Ok(()) };
-    if view.last_applied(1)?.is_none() {
+    if !view.has_applied()? {
         return Ok(());
     }
     let mut kept = Vec::with_capacity(changes.len());

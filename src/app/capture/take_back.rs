@@ -85,7 +85,7 @@ fn require_allowed(session: &Session<'_>, changeset: &Changeset) -> Result<()> {
         .with("path", path.clone())
         .hint(format!("propose it and leave the file as it is: aye propose --keep {path}")))
     };
-    let known = store.instructions();
+    let known = store.repository().instructions();
     let head = store.repository().repo().head_id().ok().map(|id| id.to_string());
     let view = store.view()?;
     for change in changeset.changes() {

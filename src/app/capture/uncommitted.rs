@@ -90,7 +90,7 @@ pub(super) fn uncommitted(
     }
     let reader = worktree.reader();
     let view = store.view()?;
-    let may_stand = !files.is_empty() && view.last_applied(1)?.is_some();
+    let may_stand = !files.is_empty() && view.has_applied()?;
     let mut changes = Vec::with_capacity(files.len());
     for (name, file) in files {
         let path = RepoPath::from_tree(name)?;

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use super::leftovers::{self, Leftover};
 use super::objects::{self, Damaged};
 use super::{Problem, Wanted, is_by_others, remotes};
 use crate::error::{Error, Result};
@@ -9,7 +10,8 @@ use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::proposal::ProposalId;
 use crate::repository::codes::INVALID_CONFIG;
-use crate::store::{Examined, Leftover, Store, Trouble, View, idle};
+use crate::repository::idle;
+use crate::store::{Examined, Store, Trouble, View};
 use crate::worktree::codes as apply;
 
 pub(super) struct Look {
@@ -32,7 +34,7 @@ impl Look {
             Ok(Some(private)) => private.unsafe_entries(),
             Err(error) => vec![error],
         };
-        let left = store.leftovers(view, wanted.full, now)?;
+        let left = leftovers::find(store, view, wanted.full, now)?;
         let damaged = objects::damaged(view, wanted.reads_all())?;
         let mut looking = Looking { store, view, now, problems: Vec::new() };
         let troubles = view.troubles_now()?;
@@ -184,12 +186,12 @@ impl Looking<'_> {
             let message = format!("{} was left by a process that was stopped", path.display());
             self.add("left_over", message);
         }
-        for lock in self.store.stale_locks(self.now) {
-            let (path, minutes) = (lock.path.display().to_string(), lock.age.as_secs() / 60);
+        for (path, age) in leftovers::stale_locks(self.store.repository(), self.now) {
+            let (path, minutes) = (path.display(), age.as_secs() / 60);
             let message = format!("{path} has been there for {minutes} minutes; git waits for it");
             self.add("git_lock_stale", message);
         }
-        for error in self.store.unwritable() {
+        for error in leftovers::unwritable(self.store.repository()) {
             self.add("not_writable", error.message());
         }
     }

@@ -1,6 +1,7 @@
 //! Checks and repairs a store.
 
 mod find;
+mod leftovers;
 mod objects;
 mod remotes;
 pub mod table;
@@ -131,7 +132,7 @@ impl<'s> Examination<'s, '_> {
             repaired.extend(crate::apply::set_refused_aside(store)?);
         }
         if !look.left.is_empty() {
-            repaired.extend(store.remove_leftovers(&look.left)?);
+            repaired.extend(leftovers::remove(store, &look.left)?);
         }
         // Every other part of the ledger can be derived again without it.
         for trouble in look.troubles.iter().filter(|trouble| is_own_chunk(trouble)) {

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::authors;
 use crate::app::notes::notes;
+use crate::app::quotes;
 use crate::changeset::plan::Resolved;
 use crate::decide::Visible;
 use crate::error::Result;
@@ -17,7 +18,7 @@ use crate::store::{Store, View};
 
 /// Comments and answered requests, oldest first.
 pub(super) fn conversation(store: &Store, proposal: &Proposal) -> Vec<Said> {
-    let places = store.places(proposal);
+    let places = quotes::places(store, proposal);
     let said = proposal.conversation(&places).into_iter().filter_map(|saying| {
         let body = saying.body?;
         let body = match saying.kind {

@@ -172,7 +172,7 @@ impl<'s> Desk<'s> {
             answers: answers.filter(|_| proposal.changes_requested.is_none()),
             seen: seen.and_then(|revision| self.changes(&proposal, revision)),
             memory: !is_code,
-            quiet: self.store.quiet(changes.iter().map(|change| &change.path)),
+            quiet: self.store.repository().quiet(changes.iter().map(|change| &change.path)),
             changes,
         })))
     }

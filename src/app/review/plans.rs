@@ -69,7 +69,7 @@ impl Plans {
             outlooks.push(Some(planned.and_then(|planned| {
                 let paths = planned.shown.plan.files.iter().map(|file| &file.path);
                 let outlook = Outlook {
-                    quiet: store.quiet(paths),
+                    quiet: store.repository().quiet(paths),
                     marks: marks::of(store, &view, planned.shown.proposal.current())?,
                     changes: store.repository().with_sources(planned.shown.changes()),
                     already: planned.shown.already(store, planned.part.as_ref())?,

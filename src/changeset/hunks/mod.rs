@@ -102,7 +102,7 @@ impl<'a> Line<'a> {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Counts {
     pub added: usize,
     pub removed: usize,
@@ -122,7 +122,7 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Lines {
     Counted(Counts),
     /// A file is binary or too large.

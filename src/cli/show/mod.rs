@@ -15,6 +15,7 @@ use super::diff::DiffArgs;
 use super::which::One;
 use super::{Context, Format, diff, pager};
 use crate::app::listing::marks_of;
+use crate::app::quotes;
 use crate::changeset::marks::Mark;
 use crate::check::relations;
 use crate::error::codes::SIZE_LIMIT;
@@ -67,7 +68,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let made_on = relations::made_on(&store, &view, context.now, &proposal)?;
     let marks = marks_of(&store, &view, context.now, &proposal)?;
     if context.format_or(Format::Text) != Format::Text {
-        let mut document = Document::new(&proposal, status, &store.places(&proposal));
+        let mut document = Document::new(&proposal, status, &quotes::places(&store, &proposal));
         document.stands_on = stands_on.iter().map(|lower| lower.id.to_string()).collect();
         document.marks = marks;
         document.space = Some(space.as_str());
@@ -96,7 +97,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if status == Status::Pending {
         text += &warnings(repository, &proposal, &readable, &marks, &palette);
     }
-    text += &said(&proposal, &store.places(&proposal), &palette, context.now);
+    text += &said(&proposal, &quotes::places(&store, &proposal), &palette, context.now);
     let mut text = text.into_bytes();
     if !args.comments {
         text.push(b'\n');

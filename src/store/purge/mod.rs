@@ -21,7 +21,6 @@ pub(super) use lines::PurgedLines;
 pub use subjects::{Subjects, Target};
 
 use super::ledger::{self, Chunk};
-use super::lock::Lock;
 use super::objects::{self, Batch, Header};
 use super::thread::{SetAside, Source, Threads};
 use super::{Store, View, projection, refs};
@@ -195,7 +194,7 @@ impl Store {
         }
         self.require_clone()?;
         let private = self.repository().make_private()?;
-        let _lock = Lock::acquire(&private, "lock")?;
+        let _lock = self.lock()?;
         let view = self.view()?;
         let Purging { subjects, contents, .. } = purging;
         self.require_as_shown(&view, subjects)?;

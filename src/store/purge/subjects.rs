@@ -7,6 +7,7 @@ use gix::ObjectId;
 use super::PurgeRecord;
 use crate::error::{Error, Result};
 use crate::proposal::{Data, ProposalId, codes, id};
+use crate::store::questions::ambiguous;
 use crate::store::thread::Thread;
 use crate::store::{Store, View};
 
@@ -40,12 +41,7 @@ pub struct Subjects {
 /// # Errors
 /// If the refs cannot be read.
 pub(super) fn each_proposal(view: &View<'_>, mut found: impl FnMut(&Thread)) -> Result<()> {
-    let mut ids = view.threads.ids()?;
-    let ledger = view.threads.ledger()?;
-    for chunk in ledger.chunks() {
-        ids.extend(ledger.entries(chunk).into_iter().flatten().map(|(id, _)| id));
-    }
-    for id in ids {
+    for id in view.threads.all_ids()? {
         let Ok(thread) = view.threads.read(&id) else { continue };
         if thread.history.first().is_some_and(|first| matches!(first.event.data, Data::Propose(_)))
         {
@@ -91,9 +87,10 @@ impl Store {
         };
         let ambiguous = |candidates: Vec<String>| {
             let all = candidates.join(", ");
-            Error::new(&codes::AMBIGUOUS_ID, format!("'{text}' begins several ids: {all}"))
-                .with("candidates", candidates)
-                .hint("type more characters of the one you mean; a proposal's id begins with prop_")
+            let message = format!("'{text}' begins several ids: {all}");
+            let hint =
+                "type more characters of the one you mean; a proposal's id begins with prop_";
+            ambiguous(message, candidates, hint)
         };
         match (by_id, naming.len()) {
             (Ok(target), 0) => Ok(Subjects { targets: vec![target], blob: None }),

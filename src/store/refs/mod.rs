@@ -23,7 +23,7 @@ pub(super) use write::{Moved, compare_and_swap, delete, remove, set};
 
 use super::codes;
 use crate::error::{Error, Result};
-use crate::repository::{Repository, line};
+use crate::repository::{Facts, Repository, line};
 
 /// Where a ref points to; `None` for a symbolic one.
 type Target = io::Result<Option<ObjectId>>;
@@ -165,7 +165,7 @@ fn is_absent(error: &io::Error) -> bool {
 pub(super) fn stamp(repository: &Repository) -> String {
     let mut stamp = String::new();
     let mut waiting = vec![ROOT.trim_end_matches('/').to_owned()];
-    let facts = |name: &str| super::facts::Facts::of(&repository.common_dir().join(name));
+    let facts = |name: &str| Facts::of(&repository.common_dir().join(name));
     while let Some(directory) = waiting.pop() {
         let text = facts(&directory).map(|facts| facts.text()).unwrap_or_default();
         let _ = writeln!(stamp, "{directory} {text}");

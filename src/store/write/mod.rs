@@ -106,7 +106,7 @@ impl Store {
         work: impl FnOnce(&mut Writer<'_>) -> Result<T>,
     ) -> Result<T> {
         self.require_outside_trial(actor.kind)?;
-        let lock = Lock::acquire(&self.repository().make_private()?, "lock")?;
+        let lock = self.lock()?;
         let mut writer = Writer::new(self, actor, now, lock)?;
         let result = work(&mut writer)?;
         writer.commit()?;
@@ -336,7 +336,7 @@ impl<'store> Writer<'store> {
             (None, Data::Plan(plan)) => {
                 let branch =
                     plan.get("branch").and_then(|branch| branch.as_str()).unwrap_or_default();
-                let known = self.view.plan_of(branch, |_| true)?.map(|(id, _)| id);
+                let known = self.view.plan_tip(branch, |_| true)?.map(|(id, _)| id);
                 let has_room = |id: &ObjectId| {
                     self.view.thread_of(id).is_ok_and(|thread| {
                         thread.history.events().len() < MOST_OF_A_PLAN
@@ -525,6 +525,6 @@ fn object_id(hex: &str) -> Result<ObjectId> {
 /// As [`Batch::write`].
 pub(super) fn write_out(store: &Store, batch: &mut Batch<'_>) -> Result<()> {
     batch.write_durably(store.repository())?;
-    store.upkeep.wrote(store);
+    store.upkeep.wrote(store.repository());
     Ok(())
 }

@@ -7,7 +7,7 @@ use gix::ObjectId;
 use gix::index::entry::Mode;
 
 use crate::changeset::{RepoPath, Snapshot as _};
-use crate::store::Store;
+use crate::repository::Repository;
 use crate::worktree::Worktree;
 
 /// How many symlinks are followed from one path, as by Linux.
@@ -36,7 +36,7 @@ pub(super) enum Side {
 
 /// All three states.
 pub(super) struct Sides<'s> {
-    store: &'s Store,
+    repository: &'s Repository,
     worktree: Option<&'s Worktree>,
     index: Option<gix::worktree::Index>,
     /// What HEAD has different from the index.
@@ -44,10 +44,10 @@ pub(super) struct Sides<'s> {
 }
 
 impl<'s> Sides<'s> {
-    pub(super) fn of(store: &'s Store, worktree: Option<&'s Worktree>) -> Self {
-        let index = store.repository().repo.index_or_empty().ok();
-        let mut sides = Self { store, worktree, index, head: BTreeMap::new() };
-        let tree = store.repository().head_tree();
+    pub(super) fn of(repository: &'s Repository, worktree: Option<&'s Worktree>) -> Self {
+        let index = repository.repo.index_or_empty().ok();
+        let mut sides = Self { repository, worktree, index, head: BTreeMap::new() };
+        let tree = repository.head_tree();
         sides.head = tree.map(|tree| sides.compared(tree)).unwrap_or_default();
         sides
     }
@@ -66,7 +66,7 @@ impl<'s> Sides<'s> {
                 continue;
             }
             read += 1;
-            let Ok(tree) = self.store.repository().repo.find_tree(id) else { continue };
+            let Ok(tree) = self.repository.repo.find_tree(id) else { continue };
             for entry in tree.iter().flatten() {
                 let (name, mode) = (entry.filename(), entry.mode());
                 let mut path = BString::from([&above[..], name].concat());
@@ -177,7 +177,7 @@ impl<'s> Sides<'s> {
             return None;
         }
         read.push(found.id);
-        self.store.blob(&found.id.to_string()).ok()
+        self.repository.blob(&found.id.to_string()).ok()
     }
 
     /// Where the symlink at `path` leads on `side`, as it is written.
@@ -187,7 +187,7 @@ impl<'s> Sides<'s> {
             return Some(target.as_os_str().as_encoded_bytes().into());
         }
         let found = self.tracked(side, path.as_bstr()).filter(|found| found.is_link)?;
-        Some(self.store.blob(&found.id.to_string()).ok()?.into())
+        Some(self.repository.blob(&found.id.to_string()).ok()?.into())
     }
 
     /// The symlinks that whoever opens `path` on `side` passes, and what they come to: `None` where that is

@@ -25,7 +25,7 @@ use crate::worktree::journal;
 /// The first line of a stamp that lasts.
 pub const VERSION: &str = "aye idle 4";
 
-pub(super) const NAME: &str = "idle";
+const NAME: &str = "idle";
 
 /// A full look takes a while, so that it may follow a change sooner than other looks at files: by `now` the
 /// command has begun.

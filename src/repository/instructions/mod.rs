@@ -8,7 +8,7 @@ use std::collections::{HashSet, VecDeque};
 use bstr::ByteSlice as _;
 
 use self::sides::Sides;
-use super::Store;
+use super::Repository;
 use crate::changeset::instructions::{self, InstructionKind, Instructions, imports};
 use crate::changeset::{RepoPath, globs};
 
@@ -17,13 +17,13 @@ const MOST_FILES: usize = 500;
 /// How long such a file may be to be read for its imports, in bytes.
 const MOST_BYTES: usize = 1 << 20;
 
-impl Store {
+impl Repository {
     /// The files that instruct agents, as HEAD, the index and the work tree have them. What cannot
     /// be read adds nothing; a policy that cannot be read has closed the gate already.
     pub fn instructions(&self) -> Instructions {
-        let policy = self.repository().policy().unwrap_or_default();
+        let policy = self.policy().unwrap_or_default();
         let known = Instructions::new(globs::set(&policy.instruction_files).unwrap_or_default());
-        let worktree = self.repository().worktree().ok();
+        let worktree = self.worktree().ok();
         let sides = Sides::of(self, worktree.as_ref());
         let mut search = Search { sides, known, waiting: VecDeque::new(), seen: HashSet::new() };
         search.start();

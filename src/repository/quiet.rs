@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use gix::attrs::StateRef;
 use gix::worktree::stack::state::attributes::Source;
 
-use super::Store;
+use super::Repository;
 use crate::changeset::RepoPath;
 use crate::changeset::quiet::{self, Linguist};
 
-impl Store {
+impl Repository {
     /// Those of `paths` that are not read line by line, and why: see [`quiet::reason`]. The attributes are those
     /// of the work tree; where they cannot be read, paths alone tell.
     pub fn quiet<'p>(
@@ -26,14 +26,14 @@ impl Store {
     }
 
     fn linguist(&self) -> Option<impl FnMut(&RepoPath) -> Option<Linguist>> {
-        let index = gix::index::State::new(self.repository().repo.object_hash());
+        let index = gix::index::State::new(self.repo.object_hash());
         let source = Source::IdMappingThenWorktree;
-        let mut stack = self.repository().repo.attributes_only(&index, source).ok()?.detach();
+        let mut stack = self.repo.attributes_only(&index, source).ok()?.detach();
         let names = ["linguist-generated", "linguist-vendored"];
         let mut outcome = gix::attrs::search::Outcome::default();
         let none = gix::attrs::search::MetadataCollection::default();
         outcome.initialize_with_selection(&none, names);
-        let repo = self.repository().repo.clone();
+        let repo = self.repo.clone();
         Some(move |path: &RepoPath| {
             let platform = stack.at_entry(path.as_bstr(), None, &repo.objects).ok()?;
             outcome.reset();

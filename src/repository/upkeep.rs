@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use chrono::{DateTime, Utc};
 
-use super::Store;
+use super::Repository;
 use crate::git::Git;
 use crate::private::Directory;
 
@@ -42,12 +42,12 @@ struct Packing {
 }
 
 impl Upkeep {
-    /// Notes that objects were written to `store`.
-    pub(super) fn wrote(&self, store: &Store) {
+    /// Notes that objects were written to `repository`.
+    pub(crate) fn wrote(&self, repository: &Repository) {
         if let Ok(mut noted) = self.0.try_borrow_mut()
             && noted.is_none()
         {
-            *noted = Packing::of(store);
+            *noted = Packing::of(repository);
         }
     }
 
@@ -64,15 +64,15 @@ impl Upkeep {
 
 impl Packing {
     /// `None` where git's automatic maintenance is turned off: whoever does that looks after it.
-    fn of(store: &Store) -> Option<Self> {
-        let config = store.repository().repo().config_snapshot();
+    fn of(repository: &Repository) -> Option<Self> {
+        let config = repository.repo().config_snapshot();
         let limit = config.integer("gc.auto").unwrap_or(AUTOMATIC);
         if limit <= 0 || config.boolean("maintenance.auto") == Some(false) {
             return None;
         }
-        let git = store.repository().git().ok()?;
+        let git = repository.git().ok()?;
         Some(Self {
-            common_dir: store.repository().common_dir.clone(),
+            common_dir: repository.common_dir.clone(),
             threshold: usize::try_from(limit).ok()?.div_ceil(256),
             git: git.args(["maintenance", "run", "--task=loose-objects", "--quiet"]),
         })

@@ -4,29 +4,27 @@ use std::collections::BTreeMap;
 
 use bstr::ByteSlice as _;
 
-use super::Store;
 use crate::changeset::hunks::Text;
 use crate::changeset::{RepoPath, anchor, moves};
 use crate::proposal::conversation::Place;
 use crate::proposal::event::{ChangeRecord, Comment};
 use crate::proposal::state::Revision;
 use crate::proposal::{Entry, Proposal};
+use crate::store::Store;
 
 /// Most bytes of lines that are quoted of one comment.
 const MOST_QUOTED: usize = 64 << 10;
 /// Most files that are compared with one that a later revision calls otherwise.
 const MOST_COMPARED: usize = 100;
 
-impl Store {
-    /// Where the lines of each comment on `proposal` are, in the order of the comments. Content that is
-    /// not here leaves it open.
-    pub fn places(&self, proposal: &Proposal) -> Vec<Place> {
-        let mut read = Contents { store: self, read: BTreeMap::new() };
-        let place = |remark: &crate::proposal::state::Remark| {
-            read.place(proposal, &remark.comment).unwrap_or_default()
-        };
-        proposal.comments.iter().map(place).collect()
-    }
+/// Where the lines of each comment on `proposal` are, in the order of the comments. Content that is not in this
+/// clone leaves it open.
+pub fn places(store: &Store, proposal: &Proposal) -> Vec<Place> {
+    let mut read = Contents { store, read: BTreeMap::new() };
+    let place = |remark: &crate::proposal::state::Remark| {
+        read.place(proposal, &remark.comment).unwrap_or_default()
+    };
+    proposal.comments.iter().map(place).collect()
 }
 
 /// Contents that several comments are about.
