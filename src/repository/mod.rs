@@ -44,7 +44,6 @@ use crate::worktree::Worktree;
 use filters::Filters;
 use recent::Recent;
 
-pub(crate) use facts::Facts;
 pub use filters::BY_GIT;
 pub(crate) use head::line;
 pub(crate) use object::{MOST, damaged, loose_path};

@@ -5,8 +5,8 @@ use chrono::{DateTime, Utc};
 use gix::ObjectId;
 use gix::objs::{Kind, Tree};
 
-use super::objects::Batch;
-use super::{Store, pending, trees, write};
+use super::objects::{Batch, object_id};
+use super::{Store, trees, write};
 use crate::changeset::merge::Sides;
 use crate::changeset::plan::{Resolved, plan};
 use crate::changeset::{File, RepoPath};
@@ -20,7 +20,8 @@ impl Store {
     /// `object_missing` without the commit `base`; those of writing.
     pub fn commit_above(&self, base: &str, revision: &Revision, message: &str) -> Result<String> {
         let changes = revision.changes.iter();
-        let leaves = changes.map(|change| pending::leaf(&change.path, &change.after)).collect();
+        let leaves =
+            changes.map(|change| trees::leaf(&change.path, change.after.as_ref())).collect();
         self.above(base, Batch::new(self.repository()), leaves, revision.at, message)
     }
 
@@ -31,11 +32,9 @@ impl Store {
     /// As [`Store::commit_above`].
     pub fn commit_onto(&self, base: &str, revision: &Revision, message: &str) -> Result<String> {
         let planned = || -> Result<Vec<(RepoPath, Option<File>)>> {
-            let commit = ObjectId::from_hex(base.as_bytes())
-                .map_err(|error| Error::bug(error.to_string()))?;
             let changes = self.changeset(revision)?.into_changes();
             let sides = Sides { ours: "", theirs: "" };
-            let plan = plan(&changes, &*self.repository().files_of(commit)?, sides)?;
+            let plan = plan(&changes, &*self.repository().files_of(object_id(base)?)?, sides)?;
             let made = changes.into_iter().zip(plan.files);
             Ok(made
                 .map(|(change, planned)| match planned.outcome {
@@ -57,7 +56,8 @@ impl Store {
     pub fn commit_below(&self, base: &str, revision: &Revision, message: &str) -> Result<String> {
         // What comes from elsewhere was there; the change of that place says so.
         let changes = revision.changes.iter().filter(|change| change.origin.is_none());
-        let leaves = changes.map(|change| pending::leaf(&change.path, &change.before)).collect();
+        let leaves =
+            changes.map(|change| trees::leaf(&change.path, change.before.as_ref())).collect();
         self.above(base, Batch::new(self.repository()), leaves, revision.at, message)
     }
 

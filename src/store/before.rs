@@ -2,16 +2,15 @@
 //! Nothing else leads to it, so git would prune it, and an undo could not put it back. This clone's alone: it may
 //! be what a person has not committed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use bstr::BString;
 use gix::ObjectId;
 use gix::objs::Tree;
 
 use super::objects::Batch;
 use super::{Store, refs, trees};
 use crate::changeset::RepoPath;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::flush::Method;
 use crate::proposal::Entry;
 
@@ -30,14 +29,12 @@ impl Store {
         patch: &str,
         files: impl Iterator<Item = (&'f RepoPath, &'f Entry)>,
     ) -> Result<()> {
-        let mut head = Head::new(self.repository().repo());
-        let mut leaves = Vec::new();
-        for (path, entry) in files.filter(|(path, entry)| head.id(path).as_ref() != Some(&entry.id))
-        {
-            let id = ObjectId::from_hex(entry.id.as_bytes())
-                .map_err(|_| Error::bug(format!("'{}' is not an object id", entry.id)))?;
-            leaves.push((trees::components(&[], path), Some((id, entry.file_mode()))));
-        }
+        let is_in_head = |(path, entry): &(&RepoPath, &Entry)| {
+            self.repository().id_in_head(path).as_ref() == Some(&entry.id)
+        };
+        let files = files.filter(|file| !is_in_head(file));
+        let leaves: Result<Vec<_>> = files.map(|(path, it)| trees::leaf(path, Some(it))).collect();
+        let leaves = leaves?;
         if leaves.is_empty() {
             return Ok(());
         }
@@ -69,36 +66,5 @@ impl Store {
             files.into_iter().any(|file| blobs.contains(&file.oid.to_string()))
         };
         Ok(found.into_iter().filter(|(_, tree)| has(*tree)).map(|(name, _)| name).collect())
-    }
-}
-
-/// The blobs that HEAD has, each directory read once.
-struct Head<'r> {
-    root: Option<gix::Tree<'r>>,
-    directories: BTreeMap<Vec<BString>, Option<gix::Tree<'r>>>,
-}
-
-impl<'r> Head<'r> {
-    fn new(repo: &'r gix::Repository) -> Self {
-        Self { root: repo.head_tree().ok(), directories: BTreeMap::new() }
-    }
-
-    /// The id, hex, of the blob at `path`.
-    fn id(&mut self, path: &RepoPath) -> Option<String> {
-        let mut parts = trees::components(&[], path);
-        let name = parts.pop()?;
-        let root = self.root.as_ref()?;
-        let tree = match parts.as_slice() {
-            [] => Some(root),
-            [..] => {
-                let read = |parts: &Vec<BString>| {
-                    let entry = root.lookup_entry(parts.iter().map(|part| part.to_vec()));
-                    entry.ok()??.object().ok()?.try_into_tree().ok()
-                };
-                self.directories.entry(parts).or_insert_with_key(read).as_ref()
-            }
-        };
-        let entry = tree?.find_entry(name.as_slice()).filter(|entry| entry.mode().is_blob())?;
-        Some(entry.object_id().to_string())
     }
 }

@@ -9,7 +9,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::time::{Duration, Instant};
 
 use super::{Store, codes};
-use crate::beneath::{Access, FileKind};
+use crate::beneath::Access;
 use crate::error::{Error, Result};
 use crate::patience::Wait;
 use crate::private::Directory;
@@ -94,11 +94,7 @@ impl Lock {
 
     /// What a holder that was stopped has left to do; usually nothing.
     pub(super) fn left_over(&mut self) -> String {
-        match self.file.metadata().is_ok_and(|facts| facts.len() > 0) {
-            // What is no id in it is no more than a reason to write it anew.
-            true => text(&self.file),
-            false => String::new(),
-        }
+        text(&self.file)
     }
 
     /// Notes what is still to do, until the next note; nothing for an empty one. Not flushed, and
@@ -146,14 +142,6 @@ fn mark_turn(file: &File) {
     use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let _ = rustix::fs::futimens(file, &Timestamps { last_access: now, last_modification: now });
-}
-
-/// True if somebody is writing, or has been stopped at it.
-pub(super) fn is_noted(directory: &Directory) -> bool {
-    directory
-        .dir()
-        .stat(NAME.into())
-        .is_ok_and(|stamp| stamp.kind == FileKind::File && stamp.size > 0)
 }
 
 /// What the last holder has left to do; the same text again where nothing of it was done since.

@@ -53,7 +53,7 @@ pub use purge::{
 };
 pub use questions::{DirectPatch, Filter, LogEntry, LogPages, PAGE, Summary};
 pub use read::too_much;
-pub use space::{BY, Misconfigured, Sent, Space, fetch_refspec, push_refspec};
+pub use space::{BY, Sent, Space, fetch_refspec, push_refspec};
 pub use thread::{SetAside, Source, Thread, Tip};
 pub use trouble::{Notices, Trouble};
 pub use view::{Moves, Tips, View};
@@ -101,7 +101,7 @@ impl Store {
     /// True if projections have yet to follow: a writer was stopped before it made them, or events
     /// of other clones were fetched. The next writer sees to it.
     pub fn is_unfinished(&self, view: &View<'_>, now: DateTime<Utc>) -> bool {
-        matches!(self.repository().private(), Ok(Some(private)) if lock::is_noted(&private))
+        matches!(self.repository().private(), Ok(Some(private)) if !lock::noted(&private).is_empty())
             || view.due(now, 1).is_ok_and(|due| !due.is_empty())
     }
 

@@ -69,10 +69,8 @@ pub(super) fn read(
     let bad = |why: String| Unread::Bad(format!("{kind} {id} {why}"));
     let repo = repository.repo();
     let Ok((found, size)) = repository.header(id) else {
-        return Err(match repo.objects.exists(&id) {
-            true => bad("cannot be read".to_owned()),
-            false => Unread::Missing(id),
-        });
+        let is_here = repo.objects.exists(&id);
+        return Err(if is_here { bad("cannot be read".to_owned()) } else { Unread::Missing(id) });
     };
     if found != kind {
         return Err(bad(format!("is a {found}")));
@@ -131,6 +129,15 @@ impl<'c> Header<'c> {
         }
         message.split_str("\n").all(|line| value(line).is_none()).then_some(values)
     }
+}
+
+/// An object id in an event or an entry of this program's own.
+///
+/// # Errors
+/// `internal_error` if it is none.
+pub(super) fn object_id(hex: &str) -> Result<ObjectId> {
+    ObjectId::from_hex(hex.as_bytes())
+        .map_err(|_| Error::bug(format!("'{hex}' is not an object id")))
 }
 
 /// The id of an object.
@@ -226,9 +233,10 @@ impl<'repo> Batch<'repo> {
     /// # Errors
     /// As [`Batch::write`]; `invalid_config`.
     pub(super) fn write_durably(&mut self, repository: &Repository) -> Result<()> {
-        self.write(match repository.settings()?.durable {
-            true => Method::durable(&self.directory, repository.common_dir()),
-            false => Method::No,
+        self.write(if repository.settings()?.durable {
+            Method::durable(&self.directory, repository.common_dir())
+        } else {
+            Method::No
         })
     }
 

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use bstr::{BStr, ByteSlice as _};
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
-use gix::objs::{Exists as _, Tree};
+use gix::objs::Tree;
 
 use super::objects::Batch;
 use super::trees::{self, Leaf};
 use super::{Store, View, refs};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::flush::Method;
-use crate::proposal::{Entry, Proposal, ProposalId, trailers};
+use crate::proposal::{Proposal, ProposalId, trailers};
 use crate::repository::damaged;
 use crate::text;
 
@@ -48,13 +48,8 @@ pub(super) fn make(
 /// Whether the content of `proposal` is here, as git wants that of a ref to be.
 pub(super) fn has_content(store: &Store, proposal: &Proposal) -> bool {
     let current = proposal.current();
-    if store.require_held(&current.event, &current.changes).is_err() {
-        return false;
-    }
-    let entries =
-        current.changes.iter().flat_map(|change| change.before.iter().chain(&change.after));
-    let ids = entries.map(|entry| ObjectId::from_hex(entry.id.as_bytes()));
-    ids.into_iter().all(|id| id.is_ok_and(|id| store.repository().repo().objects.exists(&id)))
+    store.require_held(&current.event, &current.changes).is_ok()
+        && store.has_contents(&current.changes)
 }
 
 /// Why the ref of `proposal`, which is at `found`, is not at a commit that [`make`] would have made;
@@ -138,7 +133,7 @@ fn base(
     let mut different: Vec<Leaf> = Vec::new();
     for change in &proposal.current().changes {
         if store.repository().entry_at(head_tree, &change.path) != change.before {
-            different.push(leaf(&change.path, &change.before)?);
+            different.push(trees::leaf(&change.path, change.before.as_ref())?);
         }
     }
     if different.is_empty() && head.is_some() {
@@ -161,8 +156,11 @@ fn on_base(
     sink: &mut Batch<'_>,
 ) -> Result<ObjectId> {
     let revision = proposal.current();
-    let leaves: Result<Vec<Leaf>> =
-        revision.changes.iter().map(|change| leaf(&change.path, &change.after)).collect();
+    let leaves: Result<Vec<Leaf>> = revision
+        .changes
+        .iter()
+        .map(|change| trees::leaf(&change.path, change.after.as_ref()))
+        .collect();
     let id = trees::edit(
         store.repository().repo(),
         sink,
@@ -243,20 +241,4 @@ pub(super) fn named(message: &BStr) -> Option<ProposalId> {
         None => trailers::named(message).next()?,
     };
     ProposalId::parse(id).ok()
-}
-
-/// The file `entry`, or that it goes, in a tree to be.
-///
-/// # Errors
-/// `internal_error` where the entry names no object.
-pub(super) fn leaf(path: &crate::changeset::RepoPath, entry: &Option<Entry>) -> Result<Leaf> {
-    let content = match entry {
-        None => None,
-        Some(entry) => {
-            let id = ObjectId::from_hex(entry.id.as_bytes())
-                .map_err(|_| Error::bug(format!("'{}' is no object id", entry.id)))?;
-            Some((id, entry.file_mode()))
-        }
-    };
-    Ok((trees::components(&[], path), content))
 }

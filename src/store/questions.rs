@@ -367,7 +367,7 @@ impl View<'_> {
     /// Threads with a pending ref, at most `most`, whose proposal is not pending, and which no row of this says of:
     /// they were closed, or the memo was deleted.
     pub(super) fn left(&self, now: DateTime<Utc>, most: usize) -> Result<BTreeSet<ObjectId>> {
-        let names = refs::names(self.store().repository(), refs::PENDING, false);
+        let names = refs::names(self.store().repository(), refs::PENDING);
         let pending =
             || digests(self.open().unwrap_or_default()).filter(|(_, it)| it.is_pending(now));
         let known: BTreeSet<&str> = pending().map(|(_, it)| it.summary.id.as_str()).collect();
@@ -541,10 +541,10 @@ impl View<'_> {
             several => {
                 let short = |thread: &ObjectId| ProposalId::from_event(&thread.to_string());
                 let shorts: BTreeSet<ProposalId> = several.iter().map(short).collect();
-                let ids: Vec<ProposalId> = match shorts.len() == several.len() {
-                    true => several.iter().take(6).map(short).collect(),
-                    false => several.iter().take(6).map(long).collect(),
-                };
+                let is_short = shorts.len() == several.len();
+                let ids = several.iter().take(6);
+                let ids = ids.map(|id| if is_short { short(id) } else { long(id) });
+                let ids: Vec<ProposalId> = ids.collect();
                 let about = |id: &ProposalId| self.proposal(id).ok().and_then(|it| it.description);
                 let named: Vec<String> = ids.iter().map(|id| named(id, about(id))).collect();
                 let message = format!("'{text}' begins several ids: {}", named.join(", "));

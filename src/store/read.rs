@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use gix::ObjectId;
 
+use super::objects::object_id;
 use super::{Store, codes, contradiction, thread};
 use crate::changeset::{self, Changeset, File, FileChange, RepoPath, Snippet, emit, hunks};
 use crate::error::codes::SIZE_LIMIT;
@@ -138,9 +139,7 @@ impl Store {
         let held: Rc<BTreeSet<ObjectId>> = match known {
             Some(held) => held,
             None => {
-                let commit = ObjectId::from_hex(event.as_bytes())
-                    .map_err(|_| Error::bug(format!("'{event}' is no commit")))?;
-                let held = Rc::new(thread::blobs_of(self, &commit)?);
+                let held = Rc::new(thread::blobs_of(self, &object_id(event)?)?);
                 self.held.borrow_mut().insert(event.to_owned(), Rc::clone(&held));
                 held
             }

@@ -73,17 +73,6 @@ pub fn fetch_refspec(remote: &str) -> String {
     format!("{BY}*:{}{remote}/*", refs::REMOTES)
 }
 
-/// A key of git's configuration that sends, rewrites or drops refs of aye's which nobody asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misconfigured {
-    /// The key.
-    pub key: String,
-    /// Its value.
-    pub value: String,
-    /// The consequence.
-    pub why: &'static str,
-}
-
 impl Store {
     /// The name of this clone in its events and at remotes: `aye.clone`, if it has one.
     pub fn clone_id(&self) -> Option<String> {
@@ -226,45 +215,6 @@ impl Store {
     pub fn sync_remotes(&self) -> Vec<String> {
         sync_remotes(self.repository().repo())
     }
-
-    /// The names in `aye.syncRemote` of which there is no remote.
-    pub fn sync_remotes_missing(&self) -> Vec<String> {
-        let all = remotes(self.repository().repo());
-        self.sync_remotes().into_iter().filter(|name| !all.contains(name)).collect()
-    }
-
-    /// Keys of git's configuration by which a plain `git push`, `git fetch` or `git pull` does to refs of
-    /// aye's what only `aye sync` should.
-    pub fn misconfigured_remotes(&self) -> Vec<Misconfigured> {
-        let config = self.repository().repo().config_snapshot();
-        let mut found = Vec::new();
-        let mut is_true = |key: String, why| {
-            if config.boolean(&*key) == Some(true) {
-                found.push(Misconfigured { key, value: "true".to_owned(), why });
-            }
-        };
-        const PRUNES: &str =
-            "a plain git fetch deletes events of other clones that the remote has lost";
-        is_true("fetch.prune".to_owned(), PRUNES);
-        for remote in remotes(self.repository().repo()) {
-            is_true(format!("remote.{remote}.prune"), PRUNES);
-            is_true(format!("remote.{remote}.mirror"), "git push sends what is private");
-        }
-        for remote in remotes(self.repository().repo()) {
-            for (direction, why) in [
-                ("push", "git push sends refs of aye's with it, or instead of branches"),
-                ("fetch", "git pull fails for everybody as soon as one fetched ref goes back"),
-            ] {
-                let key = format!("remote.{remote}.{direction}");
-                let values = config.plumbing().strings(&*key).unwrap_or_default();
-                let values = values.iter().map(|value| value.to_str_lossy().into_owned());
-                for value in values.filter(|refspec| names_aye(refspec)) {
-                    found.push(Misconfigured { key: key.clone(), value, why });
-                }
-            }
-        }
-        found
-    }
 }
 
 /// The names of all remotes, as git's configuration has them.
@@ -296,15 +246,6 @@ fn accepted(id: String) -> Result<String> {
     Err(Error::new(&repository_codes::INVALID_CONFIG, why).hint(
         "`openssl rand -hex 8` prints some; a build machine keeps the same ones for all its runs",
     ))
-}
-
-/// Whether one side of `refspec` is below `refs/aye/`, or a pattern above it.
-fn names_aye(refspec: &str) -> bool {
-    let refspec = refspec.trim_start_matches(['+', '^']);
-    refspec.split(':').any(|side| match side.split_once('*') {
-        Some((above, _)) => above.starts_with(ROOT) || ROOT.starts_with(above),
-        None => side.starts_with(ROOT),
-    })
 }
 
 /// One line of what git tells a pre-push hook about a ref that is sent.
@@ -346,17 +287,6 @@ mod tests {
             let name = format!("{ROOT}{never}");
             assert!(refused(&name, "refs/aye/by/c/0"), "{name}");
             assert!(refused("0123abcd", &name), "{name}");
-        }
-    }
-
-    #[test]
-    fn refspec_that_takes_refs_of_ayes_along_is_recognised() {
-        for wrong in ["refs/*:refs/*", "+refs/aye/p/*:refs/aye/by/c/*", "*", ":refs/aye/by/c/0"] {
-            assert!(names_aye(wrong), "{wrong}");
-        }
-        for fine in ["+refs/heads/*:refs/remotes/origin/*", "main", "HEAD", "refs/ayes/*:refs/x/*"]
-        {
-            assert!(!names_aye(fine), "{fine}");
         }
     }
 }

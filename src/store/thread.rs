@@ -298,11 +298,11 @@ impl<'s> Threads<'s> {
         let own = |it: &&Ref| matches!(it.origin, Origin::Shared | Origin::Private);
         let named = self.all()?.threads.get(id).into_iter().flatten().filter(own).count();
         let there = self.refs_of(id)?.iter().filter(|tip| tip.is_own()).count();
-        match there < named {
+        if there < named {
             // Another process has closed it since the names were read.
-            true => Threads::new(self.store).listed(id),
-            false => self.listed(id),
+            return Threads::new(self.store).listed(id);
         }
+        self.listed(id)
     }
 
     fn listed(&self, id: &ObjectId) -> Result<(Vec<Tip>, Option<SetAside>)> {
@@ -517,11 +517,9 @@ fn hash_of(tips: &[Tip], chunks: &str) -> String {
 }
 
 fn space_of(tips: &[Tip]) -> Space {
-    let mut own = tips.iter().filter(|tip| tip.is_own()).map(|tip| tip.space);
-    match own.clone().any(|space| space == Space::Shared) {
-        false if own.any(|space| space == Space::Private) => Space::Private,
-        _ => Space::Shared,
-    }
+    let has = |space| tips.iter().any(|tip| tip.is_own() && tip.space == space);
+    let is_private = has(Space::Private) && !has(Space::Shared);
+    if is_private { Space::Private } else { Space::Shared }
 }
 
 /// All blobs that the own tree of `event` names.
@@ -542,9 +540,10 @@ pub(super) fn blobs_of(store: &Store, event: &ObjectId) -> Result<BTreeSet<Objec
             let data = objects::read(store.repository(), tree, Kind::Tree, MOST_LISTED)?;
             bytes += data.len() as u64;
             for entry in gix::objs::TreeRefIter::from_bytes(&data, repo.object_hash()).flatten() {
-                match entry.mode.is_tree() {
-                    true => waiting.push(entry.oid.to_owned()),
-                    false => _ = blobs.insert(entry.oid.to_owned()),
+                if entry.mode.is_tree() {
+                    waiting.push(entry.oid.to_owned());
+                } else {
+                    blobs.insert(entry.oid.to_owned());
                 }
             }
         }
@@ -714,10 +713,12 @@ impl<'s> Reading<'s> {
                 return Err(SetAside::unread(tip.name.clone(), why));
             }
             if self.nodes.get(&at).is_none_or(|node| node.stamped.is_none()) {
-                let most = match tip.is_own() {
-                    true => u64::MAX,
-                    false if self.spent > MOST_READ => 0,
-                    false => MOST_KEPT.saturating_sub(self.weight + added),
+                let most = if tip.is_own() {
+                    u64::MAX
+                } else if self.spent > MOST_READ {
+                    0
+                } else {
+                    MOST_KEPT.saturating_sub(self.weight + added)
                 };
                 let node = match self.node(at, most) {
                     Ok(node) => node,

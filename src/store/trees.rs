@@ -5,9 +5,10 @@ use gix::ObjectId;
 use gix::objs::Tree;
 use gix::objs::tree::EntryKind;
 
-use super::objects::Batch;
+use super::objects::{Batch, object_id};
 use crate::changeset::{Mode, RepoPath};
 use crate::error::Result;
+use crate::proposal::Entry;
 use crate::repository::damaged;
 
 /// A file in a tree to be: its path, and blob and mode, or `None` to remove it.
@@ -20,6 +21,18 @@ pub(super) fn components(above: &[&str], path: &RepoPath) -> Vec<BString> {
         .map(|name| BString::from(*name))
         .chain(path.components().map(BString::from))
         .collect()
+}
+
+/// The file `entry` at `path` in a tree to be; without one the file is removed.
+///
+/// # Errors
+/// `internal_error` where the entry names no object.
+pub(super) fn leaf(path: &RepoPath, entry: Option<&Entry>) -> Result<Leaf> {
+    let content = match entry {
+        Some(entry) => Some((object_id(&entry.id)?, entry.file_mode())),
+        None => None,
+    };
+    Ok((components(&[], path), content))
 }
 
 /// `root` with `leaves` put in or taken out; only trees that change are written.

@@ -4,6 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
+use chrono::DateTime;
 use gix::ObjectId;
 
 use super::memo::{self, Row};
@@ -15,6 +16,7 @@ use super::{Space, Store};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::proposal::{Event, Proposal, ProposalId, Stamped, fold, id};
+use crate::repository::idle;
 
 /// Bytes of threads that a view keeps once they were read. A check of more reads them again.
 const MOST_KEPT: u64 = 16 << 20;
@@ -77,9 +79,9 @@ impl<'s> View<'s> {
         self.threads.is_current()
     }
 
-    /// The state of all refs: two views with the same one answer alike.
-    pub fn state(&self) -> String {
-        super::refs::stamp(self.store.repository())
+    /// The state of the refs of threads, as their directories show it: two views with the same one answer alike.
+    pub fn state(&self) -> Option<idle::Tips> {
+        idle::Tips::read(self.store.repository().common_dir(), DateTime::UNIX_EPOCH)
     }
 
     /// Goes on after this clone has moved its refs of threads to the tips `moved`, under the lock. Nothing else is

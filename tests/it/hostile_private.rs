@@ -545,7 +545,6 @@ fn each_entry_as_a_symlink_is_not_followed() {
         ("open", ".bashrc"),
         ("decided", "aye/open"),
         ("checked", "aye/open"),
-        ("examined", "aye/open"),
         ("linked", "aye/open"),
         ("staged", "nothing"),
         ("unknown", "aye/journal"),

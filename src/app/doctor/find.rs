@@ -129,7 +129,7 @@ impl Looking<'_> {
     }
 
     fn pushes(&mut self) {
-        for found in self.store.misconfigured_remotes() {
+        for found in remotes::misconfigured(self.store.repository()) {
             if remotes::is_leak(self.store, &found) {
                 self.add("private_pushed", remotes::setting(&found));
             }

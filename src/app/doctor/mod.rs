@@ -192,7 +192,7 @@ const MOST: usize = 50;
 
 /// Harmless settings worth knowing, and refs set aside.
 pub fn warnings(store: &Store) -> Result<Vec<String>> {
-    let settings = store.misconfigured_remotes();
+    let settings = remotes::misconfigured(store.repository());
     let harmless = settings.iter().filter(|found| !remotes::is_leak(store, found));
     let mut warnings: Vec<String> = harmless.map(remotes::setting).collect();
     warnings.extend(remotes::missing(store));

@@ -26,7 +26,7 @@ use crate::proposal::event::Subject;
 use crate::proposal::relations::Lower;
 use crate::proposal::statement::Target;
 use crate::proposal::{Actor, Proposal, ProposalId, Status};
-use crate::repository::Repository;
+use crate::repository::{Repository, idle::Tips};
 use crate::review::terminal::{Content, Loaded};
 use crate::scan::gate;
 use crate::store::{Filter, Store, Summary, View};
@@ -44,7 +44,7 @@ pub struct Desk<'s> {
 }
 
 struct Looked {
-    state: (String, Option<Target>),
+    state: (Option<Tips>, Option<Target>),
     marks: Rc<Marks>,
     /// In order. `None` once listed: the next list compares files again.
     all: Option<Vec<Summary>>,

@@ -7,6 +7,7 @@ use gix::ObjectId;
 use super::PurgeRecord;
 use crate::error::{Error, Result};
 use crate::proposal::{Data, ProposalId, codes, id};
+use crate::store::objects::object_id;
 use crate::store::questions::ambiguous;
 use crate::store::thread::Thread;
 use crate::store::{Store, View};
@@ -81,10 +82,8 @@ impl Store {
         let is_blob = (SHORTEST..=digits).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_hexdigit());
         let by_id = self.purge_target(view, text);
-        let naming = match is_blob {
-            true => naming(view, &text.to_ascii_lowercase())?,
-            false => BTreeMap::new(),
-        };
+        let naming =
+            if is_blob { naming(view, &text.to_ascii_lowercase())? } else { BTreeMap::new() };
         let ambiguous = |candidates: Vec<String>| {
             let all = candidates.join(", ");
             let message = format!("'{text}' begins several ids: {all}");
@@ -123,9 +122,7 @@ impl Store {
         let Ok(prefix) = id::normalize(text) else { return Err(error) };
         let mut records = view.purged()?.into_iter();
         let record = records.find(|record| id::begins(&prefix, &record.thread)).ok_or(error)?;
-        let thread = ObjectId::from_hex(record.thread.as_bytes());
-        let thread = thread.map_err(|_| Error::bug("a tombstone has no id"))?;
-        target(view, thread, Some(record))
+        target(view, object_id(&record.thread)?, Some(record))
     }
 
     /// Refuses where something was said of `subjects`, or another one names the blob, since they were looked at:

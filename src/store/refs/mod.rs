@@ -9,7 +9,6 @@ mod names;
 mod write;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io::{self, ErrorKind};
 
 use bstr::ByteSlice;
@@ -23,7 +22,7 @@ pub(super) use write::{Moved, compare_and_swap, delete, remove, set};
 
 use super::codes;
 use crate::error::{Error, Result};
-use crate::repository::{Facts, Repository, line};
+use crate::repository::{Repository, line};
 
 /// Where a ref points to; `None` for a symbolic one.
 type Target = io::Result<Option<ObjectId>>;
@@ -95,18 +94,12 @@ pub(super) fn each_packed(
     Ok(())
 }
 
-/// The names directly in `directory`, which ends in a slash: of directories, or of loose refs.
-pub(super) fn names(
-    repository: &Repository,
-    directory: &str,
-    are_directories: bool,
-) -> Vec<String> {
+/// The names of the loose refs directly in `directory`, which ends in a slash.
+pub(super) fn names(repository: &Repository, directory: &str) -> Vec<String> {
     let entries = std::fs::read_dir(repository.common_dir().join(directory)).into_iter().flatten();
-    let entries = entries
-        .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir() == are_directories));
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter(|name| are_directories || !name.ends_with(".lock")).collect()
+    let files = entries.flatten().filter(|it| it.file_type().is_ok_and(|kind| !kind.is_dir()));
+    let names = files.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| !name.ends_with(".lock")).collect()
 }
 
 /// The loose ref `name`; `Ok(None)` where there is no such file, or a symbolic ref.
@@ -158,21 +151,4 @@ pub(super) fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Error {
 /// Whether a failure to read the file of a ref says that there is none.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
-}
-
-/// The times of `packed-refs` and of every directory below `refs/aye`, as text: a ref that moves,
-/// comes or goes changes one of them.
-pub(super) fn stamp(repository: &Repository) -> String {
-    let mut stamp = String::new();
-    let mut waiting = vec![ROOT.trim_end_matches('/').to_owned()];
-    let facts = |name: &str| Facts::of(&repository.common_dir().join(name));
-    while let Some(directory) = waiting.pop() {
-        let text = facts(&directory).map(|facts| facts.text()).unwrap_or_default();
-        let _ = writeln!(stamp, "{directory} {text}");
-        let mut inside = names(repository, &format!("{directory}/"), true);
-        inside.sort_unstable();
-        waiting.extend(inside.into_iter().map(|name| format!("{directory}/{name}")));
-    }
-    let text = facts("packed-refs").map(|facts| facts.text()).unwrap_or_default();
-    crate::sha256::hex((stamp + &text).as_bytes())
 }

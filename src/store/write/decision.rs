@@ -6,7 +6,7 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 use super::event::file;
-use super::{Chain, Writer, object_id};
+use super::{Chain, Writer};
 use crate::error::{Error, Result};
 use crate::proposal::event::{BlobRef, Effect, Evidence, Papers, Said, Verdict};
 use crate::proposal::manifest::Manifest;
@@ -15,6 +15,7 @@ use crate::proposal::state::Decision;
 use crate::proposal::statement::{Statement, Target, ends_bytes, ends_sha256, seen_sha256};
 use crate::proposal::{ActorKind, Authority, ChangeRecord, Data, ProposalId, Stamped};
 use crate::store::Space;
+use crate::store::objects::object_id;
 use crate::store::trees::Leaf;
 
 /// How many proposals below one are looked at; forged ones may stand on each other in a circle.

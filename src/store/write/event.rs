@@ -4,13 +4,14 @@ use bstr::BString;
 use gix::ObjectId;
 use gix::objs::{Kind, Tree};
 
-use super::{Chain, Writer, object_id};
+use super::{Chain, Writer};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result, codes as error_codes};
 use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
 use crate::proposal::event::{BlobRef, Papers};
 use crate::proposal::{ActorKind, Data, Entry, Event, Stamped};
 use crate::store::Space;
+use crate::store::objects::object_id;
 use crate::store::trees::{self, Leaf};
 
 /// Characters of a title in the readable message.

@@ -19,7 +19,7 @@ use gix::objs::Kind;
 
 use super::lock::Lock;
 use super::memo;
-use super::objects::{Batch, hashed};
+use super::objects::{Batch, hashed, object_id};
 use super::questions::CLOSED_AFTER;
 use super::thread::Thread;
 use super::{Content, Space, Store, Tips, View, pending, refs};
@@ -441,9 +441,10 @@ impl<'store> Writer<'store> {
         for id in self.lower_first(touched) {
             // What can be rebuilt must not fail what is recorded; `doctor` tells of it.
             let Ok(is_pending) = self.project(&id, same.contains(&id)) else { continue };
-            match is_pending {
-                true => self.announce(&id),
-                false => settled.push(id),
+            if is_pending {
+                self.announce(&id);
+            } else {
+                settled.push(id);
             }
             if !self.touched.contains(&id) {
                 rows.extend(self.view.row(&id).map(|row| row.followed(is_pending)));
@@ -508,15 +509,6 @@ pub fn entry_of(kind: gix::hash::Kind, file: &File) -> Result<Entry> {
 fn blob(batch: &mut Batch<'_>, file: &File) -> Result<Entry> {
     let id = batch.add(Kind::Blob, &file.bytes)?;
     Ok(Entry { id: id.to_string(), mode: file.mode.as_str().into() })
-}
-
-/// An object id in an event or an entry of this program's own.
-///
-/// # Errors
-/// `internal_error` if it is none.
-fn object_id(hex: &str) -> Result<ObjectId> {
-    ObjectId::from_hex(hex.as_bytes())
-        .map_err(|_| Error::bug(format!("'{hex}' is not an object id")))
 }
 
 /// Writes the objects of `batch`, as durably as the settings have it.
