@@ -21,6 +21,7 @@ pub mod patch;
 pub mod plan;
 pub mod proposable;
 pub mod propose;
+pub mod purge;
 pub mod quotes;
 pub mod real;
 pub mod recall;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::text::{asked_for, ids, text};
 use super::Context;
 use super::asking::Asking;
+use crate::app::purge;
 use crate::error::{Error, Exit, Result};
 use crate::memory::service::{forget_index, forget_staging};
 use crate::proposal::codes::CHANGED_SINCE_SHOWN;
@@ -14,7 +15,7 @@ use crate::proposal::rules::Verb;
 use crate::proposal::{ActorKind, Data, Proposal, ProposalId, Stamped};
 use crate::repository::Repository;
 use crate::repository::policy::Persons;
-use crate::store::{Contents, Purged, Purging, Standing, Store, Subjects, View, push_refspec};
+use crate::store::{Contents, Purged, Purging, Store, Subjects, View, push_refspec};
 use crate::text::escape;
 use crate::{apply, decide};
 
@@ -139,7 +140,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
 }
 
 struct Around {
-    standing: Vec<Standing>,
+    standing: Vec<purge::Standing>,
     sessions: Vec<String>,
     also_in: Vec<ProposalId>,
 }
@@ -147,9 +148,9 @@ struct Around {
 impl Around {
     fn of(store: &Store, view: &View, subjects: &Subjects, contents: &Contents) -> Result<Self> {
         Ok(Self {
-            standing: store.standing(contents)?,
+            standing: purge::standing(store, contents)?,
             sessions: store.sessions_with(contents)?,
-            also_in: store.naming_too(view, subjects, contents)?,
+            also_in: purge::naming_too(store, view, subjects, contents)?,
         })
     }
 }

@@ -7,12 +7,12 @@ use std::collections::HashSet;
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-use super::purge::PurgedLines;
+use super::purge::{PurgedLines, changed_files};
 use super::{Store, View};
 use crate::changeset::{FileChange, RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::proposal::event::Written;
-use crate::proposal::{ChangeRecord, Data, Entry, ProposalId};
+use crate::proposal::{ChangeRecord, Entry, ProposalId};
 
 /// The content of a file, which may be that of a private thread.
 #[derive(Clone, Copy, Debug)]
@@ -184,20 +184,9 @@ impl View<'_> {
     /// What the thread `id`, in all of its revisions and as it was applied, makes of the file at `path`.
     fn steps_at(&self, id: &ObjectId, path: &RepoPath) -> Result<Vec<Step>> {
         let thread = self.thread_of(id)?;
-        let mut steps: Vec<Step> = Vec::new();
-        for stamped in thread.history.events() {
-            let changes = stamped.event.data.changes().iter();
-            steps.extend(changes.map(|it| (it.path.clone(), it.before.clone(), it.after.clone())));
-            let manifest = stamped.papers().and_then(|papers| papers.manifest.as_ref());
-            let records = manifest.into_iter().flat_map(|manifest| manifest.written());
-            let patched = match &stamped.event.data {
-                Data::Patch(_) | Data::Committed(_) => stamped.event.data.written().to_vec(),
-                _ => Vec::new(),
-            };
-            steps.extend(records.chain(patched).map(|it| (it.path, it.before, it.after)));
-        }
-        steps.retain(|(at, ..)| at == path);
-        Ok(steps)
+        let steps = thread.history.events().iter().flat_map(changed_files);
+        let steps = steps.filter(|(at, _)| at == path);
+        Ok(steps.map(|(path, [before, after])| (path, before, after)).collect())
     }
 }
 

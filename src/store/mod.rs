@@ -48,8 +48,8 @@ pub use lock::Lock;
 pub use memo::{ChangedFile, Digest};
 pub use projection::Tampering;
 pub use purge::{
-    ANSWERS, Contents, EDITED, Holder, PurgeRecord, Purged, Purging, Standing, Subjects, Target,
-    Where,
+    ANSWERS, Contents, EDITED, Holder, PurgeRecord, Purged, Purging, Subjects, Target,
+    changed_files,
 };
 pub use questions::{DirectPatch, Filter, LogEntry, LogPages, PAGE, Summary};
 pub use read::too_much;

@@ -120,7 +120,7 @@ impl<'s> View<'s> {
 
     /// How the proposal of the thread `id` is called in refs and files: by its long id where an open thread
     /// has the same short one.
-    pub(super) fn name(&self, id: &ObjectId) -> ProposalId {
+    pub fn name(&self, id: &ObjectId) -> ProposalId {
         let (id, short) = (id.to_string(), ProposalId::from_event(&id.to_string()));
         let others = self.open.get().into_iter().flatten();
         let mut others = others.filter(|row| row.thread != id && short.is_of(&row.thread));

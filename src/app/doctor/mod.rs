@@ -3,6 +3,7 @@
 mod find;
 mod leftovers;
 mod objects;
+mod refs;
 mod remotes;
 pub mod table;
 
@@ -87,10 +88,10 @@ pub fn examine<'s>(
     now: DateTime<Utc>,
 ) -> Result<Findings<'s>> {
     let mut repaired = Vec::new();
-    let unreadable = store.unreadable_refs();
+    let unreadable = refs::unreadable(store.repository());
     if wanted.repair {
         for name in &unreadable {
-            repaired.push(store.set_ref_aside(name)?);
+            repaired.push(refs::set_aside(store.repository(), name)?);
         }
     } else if !unreadable.is_empty() {
         // Malformed refs prevent every other check.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Around;
+use crate::app::purge::Where;
 use crate::proposal::ProposalId;
-use crate::store::{Purged, Subjects, Where};
+use crate::store::{Purged, Subjects};
 use crate::text::{escape, shell};
 
 const PRUNE: &str = "git gc --prune=now";

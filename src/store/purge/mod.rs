@@ -16,7 +16,7 @@ use chrono::{DateTime, Utc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-pub use content::{Contents, Standing, Where};
+pub use content::{Contents, changed_files};
 pub(super) use lines::PurgedLines;
 pub use subjects::{Subjects, Target};
 

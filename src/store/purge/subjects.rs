@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gix::ObjectId;
 
-use super::PurgeRecord;
+use super::{PurgeRecord, changed_files};
 use crate::error::{Error, Result};
 use crate::proposal::{Data, ProposalId, codes, id};
 use crate::store::objects::object_id;
@@ -37,36 +37,39 @@ pub struct Subjects {
     pub blob: Option<String>,
 }
 
-/// Calls `found` with every thread of a proposal that is here, open or closed, and can be read.
-///
-/// # Errors
-/// If the refs cannot be read.
-pub(super) fn each_proposal(view: &View<'_>, mut found: impl FnMut(&Thread)) -> Result<()> {
-    for id in view.threads.all_ids()? {
-        let Ok(thread) = view.threads.read(&id) else { continue };
-        if thread.history.first().is_some_and(|first| matches!(first.event.data, Data::Propose(_)))
-        {
-            found(&thread);
+impl View<'_> {
+    /// Calls `found` with every thread of a proposal that is here, open or closed, and can be read.
+    ///
+    /// # Errors
+    /// If the refs cannot be read.
+    pub fn each_proposal(&self, mut found: impl FnMut(&Thread)) -> Result<()> {
+        for id in self.threads.all_ids()? {
+            let Ok(thread) = self.threads.read(&id) else { continue };
+            let first = thread.history.first().map(|first| &first.event.data);
+            if matches!(first, Some(Data::Propose(_))) {
+                found(&thread);
+            }
         }
+        Ok(())
     }
-    Ok(())
+}
+
+impl Target {
+    /// Its thread.
+    pub fn thread(&self) -> ObjectId {
+        self.thread
+    }
 }
 
 /// The ids of the blobs (hex) that the events of `thread` name.
 fn blobs(thread: &Thread) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for stamped in thread.history.events() {
-        let data = &stamped.event.data;
-        let changes = data.changes().iter().flat_map(|change| [&change.before, &change.after]);
-        let written = data.written().iter().flat_map(|file| [&file.before, &file.after]);
-        found.extend(changes.chain(written).flatten().map(|entry| entry.id.clone()));
-        found.extend(stamped.event.list().map(|list| list.id.clone()));
-        let Some(papers) = &stamped.papers else { continue };
-        found.extend(papers.statement.manifest.iter().map(|named| named.id.clone()));
-        let records = papers.manifest.iter().flat_map(|manifest| manifest.records());
-        let written = records.map(|record| record.written());
-        let sides = written.flat_map(|file| [file.before, file.after]);
+        let sides = changed_files(stamped).into_iter().flat_map(|(_, sides)| sides);
         found.extend(sides.flatten().map(|entry| entry.id));
+        found.extend(stamped.event.list().map(|list| list.id.clone()));
+        let papers = stamped.papers.iter().flat_map(|papers| &papers.statement.manifest);
+        found.extend(papers.map(|named| named.id.clone()));
     }
     found
 }
@@ -173,7 +176,7 @@ fn target(view: &View<'_>, thread: ObjectId, record: Option<PurgeRecord>) -> Res
 /// The blobs whose ids begin with `prefix`, each with the threads that name it.
 fn naming(view: &View<'_>, prefix: &str) -> Result<BTreeMap<String, BTreeSet<ObjectId>>> {
     let mut found: BTreeMap<String, BTreeSet<ObjectId>> = BTreeMap::new();
-    each_proposal(view, |thread| {
+    view.each_proposal(|thread| {
         for blob in blobs(thread).into_iter().filter(|blob| blob.starts_with(prefix)) {
             found.entry(blob).or_default().insert(thread.id);
         }
