@@ -1,5 +1,5 @@
-//! A commit above another with some files changed: what the tree of a session is compared with. No part of the
-//! log.
+//! Commits on top of a base with some files changed. The tree of a session is compared with them;
+//! they are not part of the log.
 
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
@@ -14,10 +14,11 @@ use crate::error::{Error, Result};
 use crate::proposal::{Actor, ActorKind, Revision};
 
 impl Store {
-    /// The commit with the changes of `revision` made, by nobody in particular, at the time of the revision.
+    /// A commit on `base` with the changes of `revision`, authored by `aye` at the time of the
+    /// revision.
     ///
     /// # Errors
-    /// `object_missing` without the commit `base`; those of writing.
+    /// `object_missing` without the commit `base`.
     pub fn commit_above(&self, base: &str, revision: &Revision, message: &str) -> Result<String> {
         let changes = revision.changes.iter();
         let leaves =
@@ -25,11 +26,8 @@ impl Store {
         self.above(base, Batch::new(self.repository()), leaves, revision.at, message)
     }
 
-    /// As [`Store::commit_above`], of a revision that was made on other files than those of `base`: what it changed
-    /// is changed there, and where that does not fit its own file stands.
-    ///
-    /// # Errors
-    /// As [`Store::commit_above`].
+    /// As [`Store::commit_above`], for a revision that was made on other files than those of
+    /// `base`. Its changes are merged; a file that does not merge is taken from the revision.
     pub fn commit_onto(&self, base: &str, revision: &Revision, message: &str) -> Result<String> {
         let planned = || -> Result<Vec<(RepoPath, Option<File>)>> {
             let changes = self.changeset(revision)?.into_changes();
@@ -49,22 +47,16 @@ impl Store {
         }
     }
 
-    /// The commit with the files that `revision` changes as they were before, by the time of the revision.
-    ///
-    /// # Errors
-    /// As [`Store::commit_above`].
+    /// A commit on `base` with the files that `revision` changes as they were before it.
     pub fn commit_below(&self, base: &str, revision: &Revision, message: &str) -> Result<String> {
-        // What comes from elsewhere was there; the change of that place says so.
+        // A moved file's source was there; the change of the source path says so.
         let changes = revision.changes.iter().filter(|change| change.origin.is_none());
         let leaves =
             changes.map(|change| trees::leaf(&change.path, change.before.as_ref())).collect();
         self.above(base, Batch::new(self.repository()), leaves, revision.at, message)
     }
 
-    /// The commit with `files` as they are here; those that are `None` are gone.
-    ///
-    /// # Errors
-    /// As [`Store::commit_above`].
+    /// A commit on `base` with `files`; `None` removes a file.
     pub fn commit_with(
         &self,
         base: &str,
@@ -105,7 +97,7 @@ impl Store {
         let tree = commit.tree().map_err(|error| missing(&error))?;
         let tree = Tree::from(tree.decode().map_err(|error| missing(&error))?);
         let mut leaves = leaves?;
-        // A file in the place of a directory comes after what was in it.
+        // Removals first: a file may take the place of a directory.
         leaves.sort_by_key(|(_, content)| content.is_some());
         let tree = trees::edit(self.repository().repo(), &mut batch, tree, &leaves)?;
         let nobody = Actor {

@@ -1,5 +1,5 @@
-//! What a command has made pending that was not before: a new proposal, a new revision. Whoever waits for
-//! something to decide is told at the end of the command, when nothing is locked any more.
+//! New proposals and revisions of one command. People are notified at its end, when no lock is
+//! held.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,25 +7,21 @@ use std::rc::Rc;
 use super::Store;
 use crate::proposal::{Proposal, ProposalId};
 
-/// Something new that waits for a decision. All but the id is an agent's own word.
+/// A new proposal or revision that waits for a decision. All but the id is an agent's own text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct News {
-    /// The proposal.
     pub id: ProposalId,
-    /// It is a new revision; a new proposal otherwise.
+    /// A new revision of a known proposal; otherwise a new proposal.
     pub is_revised: bool,
-    /// Who proposes.
     pub by: String,
-    /// Why.
     pub description: String,
 }
 
-/// What one command has made pending, shared between its stores.
+/// The news of one command, shared between its stores.
 #[derive(Clone, Debug, Default)]
 pub struct Announced(Rc<RefCell<Vec<News>>>);
 
 impl Announced {
-    /// Notes that `proposal` waits.
     pub(super) fn add(&self, proposal: &Proposal, is_revised: bool) {
         if let Ok(mut news) = self.0.try_borrow_mut() {
             news.retain(|known| known.id != proposal.id);
@@ -38,14 +34,13 @@ impl Announced {
         }
     }
 
-    /// What has come up since this was asked last.
     pub fn take(&self) -> Vec<News> {
         self.0.try_borrow_mut().map(|mut news| std::mem::take(&mut *news)).unwrap_or_default()
     }
 }
 
 impl Store {
-    /// That this store has made something pending goes to `announced`.
+    /// Collects this store's news in `announced`.
     pub fn announce(&mut self, announced: &Announced) {
         self.announced = announced.clone();
     }

@@ -1,4 +1,5 @@
-//! Refs that cannot be read, set aside: nothing is deleted, and whatever reads refs goes on without them.
+//! Refs of threads and chunks that cannot be read, set aside below `refs/aye/broken/`. Nothing is
+//! deleted, and readers of refs go on without them.
 
 use gix::objs::Exists as _;
 
@@ -7,9 +8,9 @@ use super::refs::{self, BROKEN};
 use crate::error::Result;
 
 impl Store {
-    /// Moves the ref `name` of a thread or a chunk that cannot be read below `refs/aye/broken/`. The id of a
-    /// tip that is not here goes to a file in `aye/broken/` of the git directory: a ref to it would stop `git
-    /// gc`. Returns a sentence about it.
+    /// Moves the ref `name` of a thread or a chunk that cannot be read below `refs/aye/broken/`.
+    /// The id of a tip that is not in this clone goes to a file in `.git/aye/broken/`: a ref to it
+    /// would stop `git gc`. Returns a sentence about it.
     ///
     /// # Errors
     /// `busy`, and those of the file system.
@@ -33,14 +34,10 @@ impl Store {
         Ok(format!("{name} set aside as {aside}"))
     }
 
-    /// The refs of threads that were set aside.
-    ///
-    /// # Errors
-    /// If the refs cannot be read.
     pub fn asides(&self) -> Result<Vec<String>> {
         let mut found = Vec::new();
         refs::each(self.repository(), BROKEN, |name, _| {
-            // Below it are pending refs.
+            // Directories below hold pending refs.
             if !name[BROKEN.len()..].contains('/') {
                 found.push(name);
             }

@@ -1,6 +1,6 @@
-//! `refs/aye/before/<patch>`: what stood in files before a direct patch, where HEAD does not have it, as a tree.
-//! Nothing else leads to it, so git would prune it, and an undo could not put it back. This clone's alone: it may
-//! be what a person has not committed.
+//! `refs/aye/before/<patch>`: a tree of the files as they were before a direct patch, where HEAD
+//! has other content. No other ref leads to it, so git would prune it, and an undo could not
+//! restore the files. The ref stays in this clone: a person may not have committed the content.
 
 use std::collections::BTreeSet;
 
@@ -19,11 +19,8 @@ fn name(patch: &str) -> String {
 }
 
 impl Store {
-    /// Keeps the `files` that stood before the direct patch with the id `patch`, whose content was written, as
-    /// far as HEAD has something else there.
-    ///
-    /// # Errors
-    /// If objects or the ref cannot be written.
+    /// Keeps the `files` that the direct patch `patch` has overwritten, except content that HEAD
+    /// has.
     pub fn keep_before<'f>(
         &self,
         patch: &str,
@@ -44,19 +41,12 @@ impl Store {
         refs::set(self.repository(), &name(patch), tree)
     }
 
-    /// Lets go of what stood before `patch`, which was undone.
-    ///
-    /// # Errors
-    /// `busy`, `io_error`.
     pub fn forget_before(&self, patch: &str) -> Result<()> {
         refs::remove(self.repository(), &name(patch))
     }
 
-    /// The refs of what stood before direct patches that have one of `blobs` (hex) at any path: a file may have been
-    /// moved since.
-    ///
-    /// # Errors
-    /// If the refs cannot be read.
+    /// The refs whose trees have one of `blobs` (hex) at any path: a file may have been moved
+    /// since.
     pub(super) fn before_with(&self, blobs: &BTreeSet<String>) -> Result<Vec<String>> {
         let mut found = Vec::new();
         refs::each(self.repository(), refs::BEFORE, |name, tree| found.push((name, tree)))?;

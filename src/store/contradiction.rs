@@ -1,4 +1,4 @@
-//! Changes whose parts say different things.
+//! Checks that the parts of a recorded change agree with each other.
 
 use bstr::ByteSlice as _;
 
@@ -7,10 +7,9 @@ use crate::changeset::{File, FileChange, Mode, RepoPath, snippet};
 use crate::error::{Error, Result};
 use crate::proposal::Entry;
 
-/// Bytes searched for the snippets of one file at most: their number times its size.
+/// Limit of bytes searched for the snippets of one file: their number times its size.
 const MOST_SEARCHED: usize = 8 << 30;
 
-/// `event_contradicts` for the file at `path`.
 fn contradicts(path: &RepoPath, why: impl FnOnce(&str) -> String) -> Error {
     let path = path.display().to_string();
     Error::new(&codes::EVENT_CONTRADICTS, why(&path))
@@ -18,7 +17,7 @@ fn contradicts(path: &RepoPath, why: impl FnOnce(&str) -> String) -> Error {
         .hint("whoever wrote this event shows one change and makes another; reject it")
 }
 
-/// Refuses an entry with a mode that no proposal has: a symlink's, for one.
+/// Refuses an entry whose mode no proposal has, such as a symlink's.
 ///
 /// # Errors
 /// `event_contradicts`.
@@ -32,7 +31,7 @@ pub(super) fn mode(path: &RepoPath, entry: &Entry) -> Result<()> {
     }))
 }
 
-/// Refuses a content that has another SHA-256 than the event says: that one is what a decision names.
+/// Refuses content with another SHA-256 than the event records: a decision names that one.
 ///
 /// # Errors
 /// `event_contradicts`.
@@ -45,8 +44,8 @@ pub(super) fn content(path: &RepoPath, file: &File, sha256: Option<&str>) -> Res
     }))
 }
 
-/// Refuses a change whose snippets do not turn `before` into `after`: where the file has moved on
-/// they are what is written, and so they have to be what was shown.
+/// Refuses a change whose snippets do not turn `before` into `after`. In a file that has changed
+/// since the snippets are written, so they have to be what was shown.
 ///
 /// # Errors
 /// `event_contradicts`.
@@ -70,8 +69,8 @@ fn fits(change: &FileChange) -> bool {
         .is_ok_and(|made| made.bytes == after.bytes || stored(&made.bytes) == stored(&after.bytes))
 }
 
-/// `bytes` without what git may have converted when it stored the new content: line endings, and
-/// the text of `$Id: …$`.
+/// `bytes` without line endings and the text of `$Id: …$`, which git may convert when it stores
+/// content.
 fn stored(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     for line in bytes.lines_with_terminator() {

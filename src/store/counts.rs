@@ -1,4 +1,4 @@
-//! How many lines proposals add and remove, and which, counted from content that is here.
+//! Lines that proposals add and remove, counted from content that is in this clone.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,28 +10,25 @@ use crate::changeset::RepoPath;
 use crate::changeset::hunks::{self, Counts, Lines};
 use crate::proposal::{ChangeRecord, Entry};
 
-/// Files larger than this are not counted: a list must not cost a diff.
+/// Size of the largest file that is counted: a list must not cost a diff.
 const MOST_COUNTED: u64 = hunks::MOST_BYTES as u64;
 
-/// Bytes of one proposal whose lines are counted; one with more has no count.
+/// Bytes of one proposal whose lines are counted; a larger one has no count.
 const MOST_COUNTED_IN_ALL: u64 = 32 << 20;
 
-/// The lines of changes.
 pub(super) struct LineCounts {
-    /// Of all of them.
     pub(super) total: Lines,
-    /// For each change the lines of the old file that it changes, where they are known.
+    /// For each change the lines of the old file that it changes, if known.
     pub(super) lines: Vec<Option<Vec<Range<u32>>>>,
 }
 
-/// Lines added and removed by `changes`.
 pub(super) fn count(store: &Store, changes: &[ChangeRecord]) -> LineCounts {
     let mut left = MOST_COUNTED_IN_ALL;
     let (mut is_whole, mut has_lines) = (true, true);
     let mut bytes = |entry: &Option<Entry>| -> Result<Option<Vec<u8>>, ()> {
         let Some(entry) = entry else { return Ok(None) };
         let id = ObjectId::from_hex(entry.id.as_bytes()).ok();
-        // By its header: the blob may be of any size.
+        // The header is enough, and the blob may be of any size.
         let Some((id, (_, size))) =
             id.and_then(|id| Some((id, store.repository().header(id).ok()?)))
         else {
@@ -49,7 +46,7 @@ pub(super) fn count(store: &Store, changes: &[ChangeRecord]) -> LineCounts {
         Ok(Some(bytes))
     };
     let (mut total, mut touched) = (Counts::default(), Vec::new());
-    // What a moved file becomes, by where it was.
+    // The result of each moved file, by its old path.
     let mut moved: BTreeMap<&RepoPath, &ChangeRecord> = BTreeMap::new();
     let by_path: BTreeMap<&RepoPath, &ChangeRecord> =
         if changes.iter().any(|change| change.origin.is_some()) {
@@ -75,12 +72,12 @@ pub(super) fn count(store: &Store, changes: &[ChangeRecord]) -> LineCounts {
         let to = moved.get(&change.path).filter(|_| change.after.is_none());
         let source = source(change);
         let (from, into) = match (to, source) {
-            // An edit of another line goes along with it.
+            // An edit of another line is applied to the moved file.
             (Some(to), _) => {
                 let Ok(to) = bytes(&to.after) else { continue };
                 (before, to)
             }
-            // What was moved or copied counts by what differs, as it is shown.
+            // Moved and copied files count by the lines that differ, as they are shown.
             (None, Some(source)) => {
                 let Ok(origin) = bytes(&source.before) else { continue };
                 (origin, after)
@@ -96,7 +93,7 @@ pub(super) fn count(store: &Store, changes: &[ChangeRecord]) -> LineCounts {
         if to.is_none() {
             total += counts;
         }
-        // Of a file that is new none was there.
+        // A new file had no lines.
         let is_new = to.is_none() && source.is_some();
         let lines = if is_new { hunks::measure(None, into).1 } else { lines };
         *touched.last_mut().expect("just pushed") = Some(lines);

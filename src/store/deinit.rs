@@ -1,4 +1,4 @@
-//! Everything that aye keeps of a repository, counted and removed.
+//! Counts and removes everything that aye keeps in a repository.
 
 use std::collections::BTreeMap;
 
@@ -10,29 +10,20 @@ use crate::proposal::event::Subject;
 use crate::proposal::{ProposalId, Status, codes};
 use crate::repository::exclude::{self, EXCLUDED};
 
-/// What a repository holds of aye's.
 #[derive(Clone, Debug, Default)]
 pub struct Held {
-    /// Every ref below `refs/aye/`.
     pub refs: Vec<String>,
-    /// How many threads there are, open and closed.
     pub threads: usize,
-    /// The pending proposals.
     pub pending: Vec<ProposalId>,
-    /// How many proposals were decided or have expired.
     pub decided: usize,
-    /// How many threads each space has.
     pub spaces: Vec<(Space, usize)>,
-    /// A ref of this clone was fetched from no remote: its events are nowhere else, as far as this clone
-    /// knows.
+    /// A ref of this clone is at no remote, so its events may be nowhere else.
     pub only_here: bool,
-    /// Where the refs of threads are.
     tips: BTreeMap<String, String>,
 }
 
 impl Held {
-    /// Refuses where `now` has something that this has not, which is what a person was shown: nobody has agreed
-    /// to lose it.
+    /// Refuses if `now` has a ref or target that a person was not shown.
     ///
     /// # Errors
     /// `changed_since_shown`.
@@ -49,10 +40,6 @@ impl Held {
 }
 
 impl Store {
-    /// What there is to remove.
-    ///
-    /// # Errors
-    /// `git_failed`, and those of the store.
     pub fn held(&self, view: &View<'_>, now: DateTime<Utc>) -> Result<Held> {
         let git = self.repository().git()?;
         let listed = git.args(["for-each-ref", "--format=%(refname)", "refs/aye"]).text()?;
@@ -81,11 +68,12 @@ impl Store {
         Ok(Held { refs, threads: all.len(), spaces, pending, decided, only_here, tips })
     }
 
-    /// Removes the refs, what stands in the work tree for pending proposals, and the rules by which
-    /// git ignores such files, if the threads are as `shown`. The objects stay until git prunes them.
+    /// Removes the refs, the projections of pending proposals, and the rules by which git ignores
+    /// these, if the threads are as `shown`. Objects stay until git prunes them. A call that failed
+    /// can be repeated.
     ///
     /// # Errors
-    /// `changed_since_shown`, `busy`, `git_failed`, and those of the file system. It can be called again then.
+    /// `changed_since_shown`, `busy`, `git_failed`.
     pub fn remove_held(&self, shown: &Held, now: DateTime<Utc>) -> Result<()> {
         let lock = self.lock()?;
         let view = self.view()?;
@@ -115,10 +103,10 @@ impl Store {
         Ok(())
     }
 
-    /// Removes aye's own directory in the git directory. The caller holds the journal's lock.
+    /// Removes `.git/aye`. The caller holds the journal's lock.
     ///
     /// # Errors
-    /// `private_dir_unsafe` where it is not a directory; the system's refusal.
+    /// `private_dir_unsafe` if it is not a directory.
     pub fn remove_private(&self) -> Result<()> {
         if self.repository().private()?.is_none() {
             return Ok(());

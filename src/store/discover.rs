@@ -1,4 +1,4 @@
-//! The store of a repository, and what a process does with it.
+//! The store of a repository, and the state that one process adds to it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -16,46 +16,36 @@ use crate::error::{Error, Result};
 use crate::proposal::{ActorKind, AgentRun};
 use crate::repository::{Repository, Upkeep};
 
-/// Where proposals are projected to; no place for files of the project.
+/// Directories of projections; no proposal may change a file there.
 const KEPT: [&str; 2] = [".agent-memory/proposals/", ".agent-memory/staging/"];
 
-/// The threads of an opened [`Repository`].
 pub struct Store {
     repository: Repository,
     pub(super) notices: Notices,
     pub(super) upkeep: Upkeep,
     pub(super) announced: Announced,
     pub(super) promised: Promised,
-    /// What the trees of events hold that were asked for; see [`Store::require_held`].
+    /// Blobs in the trees of events; see [`Store::require_held`].
     pub(super) held: RefCell<HashMap<String, Rc<BTreeSet<gix::ObjectId>>>>,
-    /// What else a proposal is projected to, by its subject; see [`Store::project_with`].
     pub(super) projector: Option<Projector>,
-    /// What is written names this clone, or is refused; see [`Store::write_only_as`].
     pub(super) only_as: Option<Option<String>>,
-    /// An `aye.clone` that this process has made: its configuration was read before.
+    /// An `aye.clone` that this process has created after it read the configuration.
     pub(super) made_clone_id: RefCell<Option<String>>,
-    /// What the events of an agent say of its run; see [`Store::run_by`].
     pub(super) run: Option<AgentRun>,
-    /// A command of a trial is at work; see [`Store::in_trial`].
     in_trial: bool,
-    /// The work tree is that of a session; see [`Store::in_session`].
     in_session: bool,
 }
 
-/// Writes (`true`) or removes what a subject of its own, such as memory, shows of a proposal in the
-/// work tree. What it writes is never read back.
+/// Writes (`true`) or removes the files in the work tree that memory shows of a proposal. They are
+/// never read back.
 pub type Projector = fn(&Store, &crate::proposal::Proposal, bool) -> Result<()>;
 
 impl Store {
-    /// The store of the repository that `directory` is in.
-    ///
-    /// # Errors
-    /// As [`Repository::discover`].
+    /// Opens the store of the repository that `directory` is in.
     pub fn discover(directory: &Path) -> Result<Self> {
         Repository::discover(directory).map(Self::of)
     }
 
-    /// The store of `repository`, of which nothing is read yet.
     fn of(repository: Repository) -> Self {
         Self {
             repository,
@@ -73,42 +63,36 @@ impl Store {
         }
     }
 
-    /// The repository as a place.
     pub fn repository(&self) -> &Repository {
         &self.repository
     }
 
-    /// As [`Repository::at`].
-    ///
-    /// # Errors
-    /// `io_error` if there is no such directory.
     pub fn at(&self, top: &Path) -> Result<Self> {
         let repository = self.repository.at(top)?;
         Ok(Self { in_trial: self.in_trial, ..Self::of(repository) })
     }
 
-    /// Registers what memory proposals are projected to, of which the store knows nothing.
+    /// Registers the projector of memory proposals, about which the store knows nothing.
     pub fn project_with(&mut self, projector: Projector) {
         self.projector = Some(projector);
     }
 
-    /// What an agent writes from now on names `run`. What people and build machines write never does.
+    /// Makes later events of agents name `run`. Events of people and build machines never do.
     pub fn run_by(&mut self, run: Option<AgentRun>) {
         self.run = run;
     }
 
-    /// See [`Store::run_by`].
     pub fn run(&self) -> Option<&AgentRun> {
         self.run.as_ref()
     }
 
-    /// A command that a trial runs is at work: it may be what the proposal itself has brought, so from
-    /// now on nobody decides, and nothing is written in a person's name.
+    /// Declares that a trial's command runs. The proposal itself may have brought that command, so
+    /// nobody decides from now on, and nothing is written in a person's name.
     pub fn in_trial(&mut self) {
         self.in_trial = true;
     }
 
-    /// True where the work tree is that of a trial, which is a linked one.
+    /// True if the work tree is that of a trial, which is a linked one.
     pub fn is_trial(&self) -> bool {
         if self.repository.repo().git_dir() == self.repository.repo().common_dir() {
             return false;
@@ -119,25 +103,23 @@ impl Store {
         top.zip(trials).is_some_and(|(top, trials)| top.starts_with(trials))
     }
 
-    /// The work tree is that of a session: what is written there is proposed whole, from outside, and nothing is
-    /// to be recorded in the tree's own repository.
+    /// Declares that the work tree is a session's. Its changes are proposed from outside, so
+    /// nothing is recorded in the tree's own repository.
     pub fn in_session(&mut self) {
         self.in_session = true;
         self.repository.runs_no_git();
     }
 
-    /// True after [`Store::in_session`].
     pub fn is_in_session(&self) -> bool {
         self.in_session
     }
 
-    /// True after [`Store::in_trial`].
     pub fn is_in_trial(&self) -> bool {
         self.in_trial
     }
 
-    /// Refuses what `actor` would decide, or write in its name, for a command of a trial. What agents
-    /// may do by themselves they may do there too: it is recorded as theirs.
+    /// Refuses people's and build machines' events in a trial. Agents may write there: it is
+    /// recorded as theirs.
     ///
     /// # Errors
     /// `in_trial`.
@@ -148,8 +130,8 @@ impl Store {
         }
     }
 
-    /// Refuses, whoever asks, what writes files without a decision: the command is the proposal's own
-    /// work, and an unmarked caller of a tool counts as an agent.
+    /// Refuses, for every actor, a write without a decision in a trial: the command is the
+    /// proposal's own work, and an unmarked caller of a tool counts as an agent.
     ///
     /// # Errors
     /// `in_trial`.
@@ -157,7 +139,6 @@ impl Store {
         if self.in_trial { Err(Self::refused_in_trial()) } else { Ok(()) }
     }
 
-    /// The refusal of what a command of a trial would decide, or write without a decision.
     pub fn refused_in_trial() -> Error {
         Error::new(
             &codes::IN_TRIAL,
@@ -169,18 +150,18 @@ impl Store {
         )
     }
 
-    /// What the views of this store meet in refs of other clones goes to `notices`.
+    /// Collects the trouble that this store's views meet in `notices`.
     pub fn notify(&mut self, notices: &Notices) {
         self.notices = notices.clone();
     }
 
-    /// That this store has written objects goes to `upkeep`, which packs them at the end.
+    /// Makes `upkeep` pack this store's loose objects at the end of the command.
     pub fn keep_up(&mut self, upkeep: &Upkeep) {
         self.upkeep = upkeep.clone();
     }
 
-    /// Whether a proposal about `paths` is for nobody else: one of them is named by `aye.private`, goes
-    /// through a filter program that keeps it from who reads the objects, or is ignored and not tracked by git.
+    /// True if a proposal about `paths` is private: `aye.private` names one of them, a filter
+    /// program encrypts one, or git ignores one and does not track it.
     ///
     /// # Errors
     /// `invalid_config`, `io_error`.
@@ -193,7 +174,7 @@ impl Store {
             || !self.repository.ignored(&mut paths)?.is_empty())
     }
 
-    /// Refuses a file among the projections, and a new name with control characters.
+    /// Refuses a path below a directory of projections, and a new name with control characters.
     ///
     /// # Errors
     /// `path_invalid`.
@@ -209,9 +190,8 @@ impl Store {
             .hint("what is there is written and removed as proposals come and go"))
     }
 
-    /// Refuses a changeset that could never be applied here: a file over the size limit, one
-    /// beneath what is a file itself, or one among the projections; and new names with control
-    /// characters.
+    /// Refuses a changeset that could never be applied here: a file over the size limit, below
+    /// another file, or with a name that [`Store::accept_name`] refuses.
     ///
     /// # Errors
     /// `size_limit_exceeded`, `path_invalid`, `not_a_directory`.

@@ -1,5 +1,5 @@
-//! Content of private threads: known by whole files, and by the lines that they have brought. What stands on it
-//! would take it along to others.
+//! Content of private threads, recognised by whole files and by the lines that they add. A shared
+//! event with such content would disclose it.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -14,59 +14,49 @@ use crate::error::Result;
 use crate::proposal::event::Written;
 use crate::proposal::{ChangeRecord, Entry, ProposalId};
 
-/// The content of a file, which may be that of a private thread.
+/// File content that may belong to a private thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Content<'c> {
     path: &'c RepoPath,
-    /// The path that it was moved or copied from.
     origin: Option<&'c RepoPath>,
     entry: &'c Entry,
-    /// Where they are at hand; as an object, or in the work tree, otherwise.
+    /// The bytes, if the caller has them; otherwise they are read from the object or the work tree.
     bytes: Option<&'c [u8]>,
-    /// It is the result of a change, and not what that starts from.
+    /// The result of a change; otherwise what the change starts from.
     is_result: bool,
 }
 
 impl<'c> Content<'c> {
-    /// The file at `path` before a change.
     pub fn before(path: &'c RepoPath, before: Option<&'c Entry>) -> Option<Self> {
         let (origin, bytes, is_result) = (None, None, false);
         Some(Self { path, origin, entry: before?, bytes, is_result })
     }
 
-    /// The file before `change`.
     pub fn before_change(change: &'c ChangeRecord) -> Option<Self> {
         Self::before(&change.path, change.before.as_ref())
     }
 
-    /// The result of `change`, which is recorded as `record`.
     pub fn result(change: &'c FileChange, record: &'c ChangeRecord) -> Option<Self> {
         let (path, origin) = (&change.path, change.origin.as_ref());
         let bytes = change.after.as_ref().map(|file| &*file.bytes);
         Some(Self { path, origin, entry: record.after.as_ref()?, bytes, is_result: true })
     }
 
-    /// A file that was written.
     pub fn written(file: &'c Written) -> Option<Self> {
         let (path, entry) = (&file.path, file.after.as_ref()?);
         Some(Self { path, origin: None, entry, bytes: None, is_result: true })
     }
 
-    /// Its path, and where it comes from.
     fn paths(&self) -> impl Iterator<Item = &'c RepoPath> {
         std::iter::once(self.path).chain(self.origin)
     }
 }
 
-/// A step of a private thread.
 type Step = (RepoPath, Option<Entry>, Option<Entry>);
 
 impl Store {
-    /// Whether one of `contents` comes from a private thread and is not in HEAD: whoever got it would get what is
-    /// private. `but` is not looked at, nor is what it brings itself.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// True if one of `contents` comes from a private thread and is not in HEAD. The thread of
+    /// `but` and its own content do not count.
     pub fn stands_elsewhere<'c>(
         &self,
         view: &View<'_>,
@@ -103,8 +93,9 @@ impl Store {
         Ok(false)
     }
 
-    /// Whether `content` has a line that one of `steps` brings, or that a purged one brought, and HEAD has not:
-    /// somebody has edited a file with it since. Content that is not here is not compared.
+    /// True if `content` has a line that one of `steps`, or a purged private proposal, added and
+    /// that HEAD lacks: a person may have edited the file since. Content that is not in this clone
+    /// is not compared.
     fn has_lines_of(
         &self,
         view: &View<'_>,
@@ -131,7 +122,7 @@ impl Store {
         let bytes = self.bytes_of(content);
         let mut lines = brought(&known, &bytes);
         if content.is_result {
-            // Two people close a block in the same way.
+            // Lines without letters or digits occur in every file.
             lines.retain(|line| says_something(line));
         }
         let brings = |(_, before, after): &Step| {
@@ -149,7 +140,6 @@ impl Store {
         }
     }
 
-    /// The bytes of `content`, as far as they are here.
     fn bytes_of<'c>(&self, content: &Content<'c>) -> Cow<'c, [u8]> {
         let Content { path, entry, bytes, .. } = *content;
         match bytes {
@@ -157,23 +147,22 @@ impl Store {
             None if self.repository().has(&entry.id) => {
                 Cow::Owned(self.content_here(Some(&entry.id)))
             }
-            // Of a proposal that is being made, the present file is not an object yet.
+            // The present file of a new proposal is not an object yet.
             None => Cow::Owned(self.present(path, entry).unwrap_or_default()),
         }
     }
 
-    /// One side of a change, as far as it is here.
     pub(super) fn side(&self, entry: &Option<Entry>) -> Vec<u8> {
         self.content_here(entry.as_ref().map(|entry| entry.id.as_str()))
     }
 
-    /// A blob; nothing where it is not here: a partial clone fetches nothing for this.
+    /// A blob; empty if it is not in this clone: a partial clone fetches nothing for this.
     pub(super) fn content_here(&self, id: Option<&str>) -> Vec<u8> {
         let id = id.filter(|id| self.repository().has(id));
         id.and_then(|id| self.blob(id).ok()).unwrap_or_default()
     }
 
-    /// The file at `path` in the work tree, if that is what `entry` names.
+    /// The file at `path` in the work tree, if it is `entry`.
     pub(super) fn present(&self, path: &RepoPath, entry: &Entry) -> Option<Vec<u8>> {
         let file = self.repository().worktree().ok()?.file(path).ok()??;
         (self.entry_of(&file).ok()?.id == entry.id).then(|| file.bytes.to_vec())
@@ -181,7 +170,7 @@ impl Store {
 }
 
 impl View<'_> {
-    /// What the thread `id`, in all of its revisions and as it was applied, makes of the file at `path`.
+    /// The changes of the thread `id` to the file at `path`, in all revisions and decisions.
     fn steps_at(&self, id: &ObjectId, path: &RepoPath) -> Result<Vec<Step>> {
         let thread = self.thread_of(id)?;
         let steps = thread.history.events().iter().flat_map(changed_files);
@@ -190,14 +179,15 @@ impl View<'_> {
     }
 }
 
-/// The lines of `new` that `old` has not, without spaces around them; empty ones are none.
+/// The trimmed, non-empty lines of `new` that `old` lacks.
 pub(super) fn brought<'t>(old: &[u8], new: &'t [u8]) -> HashSet<&'t [u8]> {
     let known: HashSet<&[u8]> = old.lines().map(<[u8]>::trim).collect();
     let lines = new.lines().map(<[u8]>::trim);
     lines.filter(|line| !line.is_empty() && !known.contains(line)).collect()
 }
 
-/// Whether a line is more than signs: a bracket stands in every file.
+/// True if a line has a letter or digit. Lines of punctuation occur everywhere and identify
+/// nothing.
 pub(super) fn says_something(line: &[u8]) -> bool {
     line.iter().any(|b| b.is_ascii_alphanumeric() || *b >= 0x80)
 }

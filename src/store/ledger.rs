@@ -1,8 +1,8 @@
 //! The ledger: threads that were decided a while ago, in commits that never move instead of refs.
 //!
-//! A chunk is a commit of up to 1,000 threads. Its parents are parts, in the order of their ids, and
-//! `aye-from` names the first id of each. A part is a commit of up to 32 threads: `aye-thread <id> <n>`
-//! for each, sorted, and its parents are their tips, which git therefore sends, packs and keeps.
+//! A chunk is a commit of up to 1,000 threads. Its parents are parts in the order of their ids, and
+//! `aye-from` names the first id of each. A part is a commit of up to 32 threads, sorted:
+//! `aye-thread <id> <n>` for each. Its parents are their tips, so git sends, packs and keeps these.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -21,59 +21,52 @@ use crate::error::Result;
 use crate::proposal::{Data, Status, fold};
 use crate::repository::Repository;
 
-/// Most threads of a chunk that is written here.
+/// Threads of a chunk that is written here.
 const MOST_THREADS: usize = 1_000;
 
-/// Most parts of a chunk that is read: 16,384 threads, so that chunks can be merged later.
+/// Parts of a chunk that is read: 16,384 threads, so that chunks can be merged later.
 const MOST_PARTS: usize = 512;
 
-/// Most threads of a part.
+/// Threads of a part.
 const PART: usize = 32;
 
-/// Most parents of a part.
+/// Parents of a part.
 const MOST_TIPS: usize = 64;
 
-/// Most chunks of other clones that are read.
+/// Chunks of other clones that are read.
 const MOST_FETCHED: usize = 1_024;
 
 /// Largest chunk or part that is read, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Most parts that are kept in memory.
+/// Parts that are kept in memory.
 const MOST_KEPT: usize = 4_096;
 
-/// Plans and direct patches are closed where nothing was added for so long.
+/// Plans and direct patches without a new event for so long are closed.
 const IDLE: Duration = Duration::days(30);
 
-/// The ref of a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Its name.
     pub name: String,
-    /// The commit.
     pub id: ObjectId,
-    /// The space of its threads.
     pub space: Space,
-    /// It is of this clone.
     pub is_own: bool,
 }
 
-/// Threads with their tips, in the order of their ids.
+/// Threads with their tips, sorted by id.
 type Entries = Vec<(ObjectId, Vec<ObjectId>)>;
 
-/// The parts of a chunk, each behind the first id in it.
+/// The first id of each part, and the part.
 type Parts = Vec<(ObjectId, ObjectId)>;
 
-/// Commits of the ledger that were read, or the reason why one was not.
+/// Commits that were read, or the reason why one was not.
 type Known<T> = RefCell<HashMap<ObjectId, Result<Rc<T>, Unread>>>;
 
-/// The chunks of this moment.
 pub struct Ledger {
     repository: Repository,
     chunks: Vec<Chunk>,
     /// Fetched refs of chunks that are read under another name.
     copies: Vec<(String, ObjectId)>,
-    /// A hash of the names of all chunks.
     stamp: String,
     excess: Vec<SetAside>,
     listed: Known<Parts>,
@@ -82,7 +75,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// The chunks with these refs. A chunk is named by its commit, so that no file is read.
+    /// The chunks with these refs. The name of a chunk has its id, so no file is read.
     pub(super) fn new(store: &Store, refs: impl Iterator<Item = (String, Name)>) -> Self {
         let mut names = String::new();
         let chunks = refs.map(|(name, parsed)| {
@@ -122,19 +115,19 @@ impl Ledger {
         &self.chunks
     }
 
-    /// Changes with the names of the chunks, which never move.
+    /// Changes with the set of chunks, which themselves never change.
     pub(super) fn stamp(&self) -> &str {
         &self.stamp
     }
 
-    /// The names of all refs that lead to the chunk `id`, fetched ones too.
+    /// The names of all refs of the chunk `id`, fetched ones too.
     pub(super) fn names_of(&self, id: &ObjectId) -> Vec<String> {
         let own = self.chunks.iter().map(|chunk| (&chunk.name, &chunk.id));
         let all = own.chain(self.copies.iter().map(|(name, id)| (name, id)));
         all.filter(|(_, of)| *of == id).map(|(name, _)| name.clone()).collect()
     }
 
-    /// All threads of a chunk, and their tips. The answer holds for ever.
+    /// All threads of a chunk with their tips. The result stays valid for ever.
     ///
     /// # Errors
     /// `thread_damaged`, `thread_incomplete`.
@@ -152,8 +145,8 @@ impl Ledger {
         })
     }
 
-    /// The tips of the thread `id` in all chunks, two commits each; and of this clone's own chunks one that
-    /// cannot be read, which may have it.
+    /// The tips of the thread `id` in all chunks, at two commits each; and an own chunk that cannot
+    /// be read, which may have more.
     pub(super) fn tips(&self, id: &ObjectId) -> (Vec<Tip>, Option<SetAside>) {
         let (mut tips, mut failed) = (Vec::new(), None);
         for chunk in &self.chunks {
@@ -182,7 +175,7 @@ impl Ledger {
         (tips, failed)
     }
 
-    /// The closed threads whose ids are from `low` to `high`. A chunk that cannot be read has none.
+    /// The closed threads with ids from `low` to `high`. A chunk that cannot be read has none.
     pub(super) fn between(&self, low: &ObjectId, high: &ObjectId) -> BTreeSet<ObjectId> {
         let mut ids = BTreeSet::new();
         for chunk in &self.chunks {
@@ -200,15 +193,15 @@ impl Ledger {
         ids
     }
 
-    /// Chunks that could not be read, and those of other clones that were too many.
+    /// Chunks that could not be read, and those of other clones beyond the limit.
     pub(super) fn aside(&self) -> Vec<SetAside> {
         let unread = self.unread.borrow();
         let unread = unread.iter().map(|(name, why)| SetAside::unread(name.clone(), why));
         self.excess.iter().cloned().chain(unread).collect()
     }
 
-    /// What `pick` takes from those parts of `chunk` that may have ids from `low` on: from the one that `low`
-    /// falls into to the last whose first id is `within`.
+    /// Applies `pick` to the parts of `chunk` from the one that `low` falls into to the last whose
+    /// first id is `within`.
     fn parts_from(
         &self,
         chunk: &Chunk,
@@ -291,10 +284,7 @@ fn malformed(commit: ObjectId) -> Unread {
     Unread::Bad(format!("commit {commit} is not one of a ledger"))
 }
 
-/// Adds the commits of one chunk with `threads` and their tips to `batch`. Returns the chunk.
-///
-/// # Errors
-/// Those of [`Batch::add`].
+/// Adds the commits of one chunk to `batch`, and returns the chunk.
 pub(super) fn compose(
     batch: &mut Batch<'_>,
     threads: &BTreeMap<ObjectId, Vec<ObjectId>>,
@@ -336,9 +326,6 @@ pub(super) fn compose(
 
 impl Store {
     /// The open threads of this clone that [`Store::close`] would close, whatever their age.
-    ///
-    /// # Errors
-    /// If the refs cannot be read.
     pub fn closable(&self, now: DateTime<Utc>) -> Result<Vec<ObjectId>> {
         let threads = Threads::new(self);
         let mut found = Vec::new();
@@ -353,12 +340,12 @@ impl Store {
         Ok(found)
     }
 
-    /// Closes those of `ids` that may be: a chunk has their tips, and this clone's refs of them go. With an
-    /// `age`, only threads whose last event is older. Returns how many were closed.
+    /// Closes the closable threads of `ids`: a chunk gets their tips, and this clone's refs of them
+    /// go. With an `age` only threads with an older last event are closed. Returns their number. A
+    /// crash leaves at worst threads that are both closed and open.
     ///
     /// # Errors
-    /// `busy`, `thread_damaged` if refs cannot be read, and those of the file system. Stopped anywhere it
-    /// leaves at worst threads that are both closed and open.
+    /// `busy`, `thread_damaged` if refs cannot be read.
     pub fn close(
         &self,
         ids: &[ObjectId],
@@ -372,7 +359,8 @@ impl Store {
         for space in Space::ALL {
             let mut ready = BTreeMap::new();
             for id in ids {
-                // This clone's own ref in this space. One of a published thread in `private/` is history.
+                // The own ref in this space. The ref of a published thread in `private/` is
+                // history.
                 let own = threads
                     .tips(id)?
                     .into_iter()
@@ -406,10 +394,11 @@ impl Store {
     }
 }
 
-/// Whether `thread` may leave its refs: decided and not contested, expired, or no proposal and idle.
+/// True if `thread` may leave its refs: decided and not contested, expired, or no proposal and
+/// idle.
 fn may_close(thread: &Thread, age: Option<Duration>, now: DateTime<Utc>) -> bool {
     let events = thread.history.events();
-    // A time in the future says nothing about the age of an event.
+    // A time in the future does not tell the age of an event.
     let last = events.iter().map(|stamped| stamped.event.time).filter(|time| *time <= now).max();
     let since = |span: Duration| last.is_some_and(|last| now - last > span);
     let first = thread.history.first().map(|first| &first.event.data);
@@ -494,7 +483,6 @@ mod tests {
             }
             all.push(first);
         }
-        // Expired by now, but for this one.
         let late = scene.event(&[], now().timestamp(), {
             let mut data = crate::proposal::sample::propose(Default::default(), Vec::new());
             if let Data::Propose(propose) = &mut data {
@@ -519,11 +507,10 @@ mod tests {
         }
         assert_eq!(scene.store.close(&ids, None, now()).unwrap(), 0);
         scene.git(&["fsck", "--strict", "--no-dangling"]);
-        // Closed is a place: a later event makes the ref again.
+        // A later event creates the ref again.
         let again = scene.comment(&before[3].tips, "late");
         scene.set(&Space::Shared.name(&all[3]), again);
         assert_eq!(read(&all[3]).tips, [again]);
-        // Too young.
         assert_eq!(scene.store.close(&ids, Some(Duration::days(30_000)), now()).unwrap(), 0);
     }
 
@@ -533,7 +520,6 @@ mod tests {
         let id = scene.propose(1);
         let name = Space::Shared.name(&id);
         scene.set(&name, id);
-        // What another clone has seen of it.
         scene.set(&format!("{}origin/0123456789abcdef/{id}", refs::REMOTES), id);
         scene.set(&name, scene.reject(id, &[id], &papers()));
         let threads = Threads::new(&scene.store);

@@ -1,8 +1,8 @@
-//! The lock under which refs of this clone move: a file lock in the common dir, shared by linked work
-//! trees, given back by the kernel however its holder ends.
+//! The lock under which refs of this clone move: a file lock in the common directory, shared by
+//! linked work trees. The kernel releases it however its holder ends.
 //!
-//! While it is held the file says what its holder has still to do behind the refs (files and
-//! refs that can be rebuilt). A holder that was killed leaves that to the next one.
+//! While it is held the file lists the refs and files that its holder has still to update. If the
+//! holder is killed, the next one does that.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -14,13 +14,12 @@ use crate::error::{Error, Result};
 use crate::patience::Wait;
 use crate::private::Directory;
 
-/// Longest wait for one and the same writer. A write takes milliseconds, so this one hangs.
+/// Longest wait for one writer. A write takes milliseconds, so this one hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Longest wait in all, however many writers take their turns meanwhile.
+/// Longest wait in all, however many writers take turns.
 const MOST_PATIENCE: Duration = Duration::from_secs(600);
 
-/// The file in aye's own directory.
 const NAME: &str = "lock";
 
 /// Held until dropped.
@@ -39,15 +38,15 @@ impl Store {
     }
 }
 
-/// Most bytes of a note that are read.
+/// Bytes of a note that are read.
 const MOST_NOTED: u64 = 1 << 16;
 
 impl Lock {
-    /// Takes the lock `name` in aye's own directory, waiting with jitter.
+    /// Takes the lock in `directory`, waiting with jitter.
     ///
     /// # Errors
-    /// `private_dir_unsafe`; `busy` where one writer has it for longer than [`PATIENCE`], or many for longer than
-    /// [`MOST_PATIENCE`]; `io_error` where the file cannot be made.
+    /// `private_dir_unsafe`; `busy` if one writer has it for longer than [`PATIENCE`], or many for
+    /// longer than [`MOST_PATIENCE`]; `io_error` if the file cannot be created.
     pub(super) fn acquire(directory: &Directory) -> Result<Self> {
         let file = directory.file(NAME.into(), Access::Lock)?;
         let path = || directory.path().join(NAME);
@@ -68,7 +67,7 @@ impl Lock {
                     if latest != taken {
                         (turn, taken) = (Instant::now(), latest);
                     }
-                    // Processes that started together must not come back together.
+                    // Jitter separates processes that started together.
                     let jitter = crate::beneath::random() % 1024;
                     std::thread::sleep(pause + pause * (jitter as u32) / 1024);
                     pause = (pause * 2).min(Duration::from_millis(8));
@@ -92,27 +91,25 @@ impl Lock {
         }
     }
 
-    /// What a holder that was stopped has left to do; usually nothing.
+    /// The note of a holder that was stopped; usually empty.
     pub(super) fn left_over(&mut self) -> String {
         text(&self.file)
     }
 
-    /// Notes what is still to do, until the next note; nothing for an empty one. Not flushed, and
-    /// no error: it only saves somebody a repair.
+    /// Replaces the note. It is not flushed, and an error is ignored: a repair does the same work.
     pub(super) fn note(&mut self, text: &str) {
-        // Cut off last: stopped in between, it says too much rather than too little.
+        // Truncated last: after a crash in between the note lists too much rather than too little.
         let _ = self.file.rewind();
         let _ = self.file.write_all(text.as_bytes());
         let _ = self.file.set_len(text.len() as u64);
     }
 }
 
-/// Who holds the lock on `file`.
 fn holder(file: &File) -> String {
     process(file).unwrap_or_else(|| "another process".to_owned())
 }
 
-/// The process that holds the lock on `file`, by name and number, as far as the system tells.
+/// The process that holds the lock on `file`, if the system tells.
 ///
 /// Source: proc_locks(5).
 #[cfg(target_os = "linux")]
@@ -127,7 +124,7 @@ fn process(file: &File) -> Option<String> {
     })?;
     Some(match std::fs::read_to_string(format!("/proc/{pid}/comm")) {
         Ok(name) => format!("process {pid} ({})", name.trim()),
-        // Its children have the file open.
+        // The process has ended, and its children have the file open.
         Err(_) => format!("what process {pid} has left running"),
     })
 }
@@ -137,19 +134,18 @@ fn process(_file: &File) -> Option<String> {
     None
 }
 
-/// Lets those who wait see that the lock has changed hands.
+/// Shows waiting processes that the lock has changed hands.
 fn mark_turn(file: &File) {
     use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     let _ = rustix::fs::futimens(file, &Timestamps { last_access: now, last_modification: now });
 }
 
-/// What the last holder has left to do; the same text again where nothing of it was done since.
+/// The last holder's note; unchanged as long as nobody has worked on it.
 pub(super) fn noted(directory: &Directory) -> String {
     directory.file(NAME.into(), Access::Read).map(|file| text(&file)).unwrap_or_default()
 }
 
-/// What the file of a lock says; as much of it as can be read.
 fn text(file: &File) -> String {
     let mut bytes = Vec::new();
     let _ = file.take(MOST_NOTED).read_to_end(&mut bytes);

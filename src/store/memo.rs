@@ -1,10 +1,12 @@
 //! The memo: a line for each thread, so that a list reads a file instead of all commits.
 //!
-//! `.git/aye/open` has the threads that have refs, `.git/aye/decided` those of the ledger. A line of the
-//! first counts as long as its key is the hash of the thread's tips, so a plain `git fetch` makes it stale by
-//! itself; those of the second count as long as their chunks are there, because a chunk never moves. Writers
-//! append, readers compact. A line that cannot be read is dropped, and its thread is folded again: a wrong
-//! memo makes a wrong list, never a wrong decision, and either file may be deleted at any time.
+//! `.git/aye/open` has the threads with refs, `.git/aye/decided` those of the ledger. A line of the
+//! first counts as long as its key is the hash of the thread's tips, so a plain `git fetch` makes
+//! it stale. A line of the second counts as long as its chunk is there, because chunks never move.
+//! Writers append, readers compact.
+//!
+//! A line that cannot be read is dropped, and its thread is folded again. A wrong memo makes a
+//! wrong list, never a wrong decision, and both files may be deleted at any time.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -27,99 +29,86 @@ use crate::proposal::event::{On, Subject};
 use crate::proposal::steps::{self, Step};
 use crate::proposal::{ChangeRecord, Data, Entry, Proposal, ProposalId, State, Status, fold};
 
-/// The first line of both files. Another one, as of another version, is no memo.
+/// The first line of both files. A file of another version is ignored.
 const FORMAT: &[u8] = b"aye memo 1\n";
 
 const OPEN: &str = "open";
 const DECIDED: &str = "decided";
 
-/// So many lines beside those that count are left in a file before a reader compacts it.
+/// Stale lines that may be in a file before a reader compacts it.
 const MOST_STALE: usize = 64;
 
-/// Bytes of a text, and of a name, that a list shows.
+/// Limits in bytes of a text and of a name in a list.
 const MOST_LISTED: usize = 4 << 10;
 const MOST_NAMED: usize = 256;
 
-/// Approvals of one proposal that a list has: the newest.
+/// Approvals of one proposal in a list: the newest.
 const MOST_APPROVALS: usize = 100;
 
-/// Ranges of lines that are kept of one change; of a change with more it is unknown which lines it touches.
+/// Ranges of lines that are kept of one change. A change with more touches unknown lines.
 const MOST_RANGES: usize = 256;
 
-/// What lists and reviews show of a thread.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Row {
     /// Id of the first event, hex.
     pub(super) thread: String,
-    /// `Threads::key` of the tips that this was folded from.
+    /// `Threads::key` of the tips that were folded.
     pub(super) key: String,
     /// `Threads::stamp` when the ledger was last asked for the tips.
     #[serde(default)]
     pub(super) stamp: String,
     pub(super) is_private: bool,
-    /// This clone has written to it.
     pub(super) is_own: bool,
     /// The latest time of its events, in milliseconds.
     pub(super) last: i64,
     pub(super) subject: About,
-    /// The key, and whether the proposal was pending, when its projections followed last.
+    /// `key` at the last update of the projections, and whether the proposal was pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) followed: Option<(String, bool)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) troubles: Vec<Trouble>,
 }
 
-/// What a thread is about.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum About {
     Proposal(Box<Digest>),
-    /// The plan of a branch.
     Plan(String),
-    /// A direct patch: the paths that it wrote.
+    /// The paths that a direct patch wrote.
     Patch(Vec<RepoPath>),
-    /// Nothing that this version lists, or a thread that cannot be read.
+    /// A kind that this version does not list, or a thread that cannot be read.
     Unknown,
 }
 
-/// A proposal as lists need it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Digest {
-    /// Its line in lists; there the status is as of the last event, and has no `Expired`.
+    /// Its line in lists. The status is that of the last event, never `Expired`.
     pub summary: Summary,
-    /// When it was decided, in milliseconds.
+    /// The time of the decision, in milliseconds.
     pub(super) decided: Option<i64>,
-    /// The id under which memory staged it.
     pub(super) staging: Option<String>,
-    /// The branch whose plan it belongs to.
     pub on: Option<On>,
-    /// The files of the current revision.
     pub files: Vec<ChangedFile>,
-    /// What earlier revisions and every apply made of files.
+    /// Results of earlier revisions and of every apply, by file.
     pub made: Vec<(RepoPath, Option<Entry>)>,
-    /// What people approved.
     pub(super) approved: Vec<Step>,
-    /// Findings in its content, and what they depend on.
+    /// The basis of the marks, and the marks, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) marks: Option<(String, String)>,
 }
 
-/// A file that a proposal changes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChangedFile {
-    /// Its path.
     pub path: RepoPath,
-    /// The file as it was.
     pub before: Option<Entry>,
-    /// The file as it is to be.
     pub after: Option<Entry>,
     /// The lines of `before` that it changes, from 0.
     pub lines: Option<Vec<Range<u32>>>,
 }
 
 impl Row {
-    /// The row of the thread `id`, read from its commits. A thread that cannot be read has one too, so that it is
-    /// named without being read for every list.
+    /// The row of the thread `id`. A thread that cannot be read has one too, so that lists name it
+    /// without reading it each time.
     fn read(
         view: &View<'_>,
         id: &ObjectId,
@@ -143,8 +132,8 @@ impl Row {
         }
     }
 
-    /// The row of `thread`, whose tips have the hash `key`. From the row `before` comes what its projections have
-    /// followed, and what is known of a revision that is still the current one.
+    /// The row of `thread`, whose tips have the hash `key`. The row `before` gives `followed`, and
+    /// the lines and marks of an unchanged revision.
     pub(super) fn of(store: &Store, thread: &Thread, key: String, before: Option<&Self>) -> Self {
         let known = before.and_then(Self::digest);
         let proposal = fold(&thread.history);
@@ -185,7 +174,6 @@ impl Row {
         ObjectId::from_hex(self.thread.as_bytes()).ok()
     }
 
-    /// The proposal, if the thread has one.
     pub(super) fn digest(&self) -> Option<&Digest> {
         match &self.subject {
             About::Proposal(digest) => Some(digest),
@@ -200,8 +188,8 @@ impl Row {
         }
     }
 
-    /// Whether pending refs and projections have yet to follow, where the proposal is pending now or not. Of a
-    /// proposal that was decided before this clone saw it there are none.
+    /// True if pending refs and projections have to be updated. A proposal that was decided before
+    /// this clone saw it has none.
     pub(super) fn is_due(&self, is_pending: bool) -> bool {
         match &self.followed {
             Some((key, was_pending)) => {
@@ -211,17 +199,16 @@ impl Row {
         }
     }
 
-    /// Whether they have, of a pending proposal as it is.
+    /// True if they are up to date for a pending proposal.
     pub(super) fn has_followed(&self) -> bool {
         self.followed.as_ref().is_some_and(|(key, was_pending)| *was_pending && *key == self.key)
     }
 
-    /// The same row once they have.
     pub(super) fn followed(&self, is_pending: bool) -> Self {
         Self { followed: Some((self.key.clone(), is_pending)), ..self.clone() }
     }
 
-    /// Whether objects that were not here may have come since, which moves no ref.
+    /// True if missing objects may have come since, which moves no ref.
     fn is_to_retry(&self, store: &Store) -> bool {
         let is_incomplete = |it: &Trouble| it.code == codes::THREAD_INCOMPLETE.id;
         self.troubles.iter().any(is_incomplete)
@@ -277,7 +264,7 @@ impl Digest {
 }
 
 impl Summary {
-    /// Of a proposal, without what depends on the clock or on other threads.
+    /// The summary without what depends on the clock or on other threads.
     fn of(thread: &Thread, proposal: &Proposal) -> Self {
         let current = proposal.current();
         let mut approvals = crate::proposal::document::approvals(proposal);
@@ -315,7 +302,7 @@ impl Summary {
             comments: proposal.comments.len(),
             changes_requested: proposal.changes_requested.is_some(),
             contested: proposal.contested,
-            // A check that an agent ran says what the agent wants to have said.
+            // An agent's check is its own claim.
             checked: checked.map(|check| check.check.exit_code.unwrap_or(-1)),
             digest: crate::proposal::event::digest(&current.changes),
             revision: current.event.clone(),
@@ -330,7 +317,6 @@ impl Summary {
     }
 }
 
-/// The beginning of a text of any length.
 fn capped(text: &str, most: usize) -> String {
     text[..text.floor_char_boundary(most)].to_owned()
 }
@@ -339,11 +325,8 @@ fn named(name: &str) -> String {
     capped(name, MOST_NAMED)
 }
 
-/// The rows of the open threads, from the memo as far as it is current. Rows that are not are made again, and
-/// left in the memo where that can be written.
-///
-/// # Errors
-/// If the refs cannot be read.
+/// The rows of the open threads. Stale ones are folded again and appended to the memo, if that can
+/// be written.
 pub(super) fn open(view: &View<'_>) -> Result<Vec<Row>> {
     let (store, threads) = (view.store(), &view.threads);
     let ids = threads.ids()?;
@@ -392,18 +375,18 @@ pub(super) fn row<'r>(rows: &'r [Row], thread: &str) -> Option<&'r Row> {
     rows.binary_search_by(|row| row.thread.as_str().cmp(thread)).ok().map(|at| &rows[at])
 }
 
-/// Leaves rows behind those that are there. Not flushed, and no error: another reader makes them again.
+/// Appends rows. They are not flushed, and an error is ignored: another reader folds them again.
 pub(super) fn note<'r>(store: &Store, rows: impl IntoIterator<Item = &'r Row>) {
     let lines: Vec<Vec<u8>> = rows.into_iter().map(line).collect();
     append(store, &lines);
     crate::failpoint!("store.memo.written");
 }
 
-/// The rows of the threads that the ledger has, as lines, each thread once. The first line names the chunks that
-/// they are of.
+/// The rows of the ledger's threads as lines, each thread once, behind a line with the ids of the
+/// chunks.
 ///
 /// # Errors
-/// If the refs or a chunk of this clone cannot be read.
+/// If the refs or an own chunk cannot be read.
 pub(super) fn decided(view: &View<'_>) -> Result<Vec<u8>> {
     let (store, threads) = (view.store(), &view.threads);
     let ledger = threads.ledger()?;
@@ -418,7 +401,8 @@ pub(super) fn decided(view: &View<'_>) -> Result<Vec<u8>> {
         return Ok(bytes);
     }
     let said: Vec<&str> = said.split(' ').collect();
-    // A purge has replaced a chunk: what it took away is told by reading the others again.
+    // A purge has replaced a chunk, so the threads that it removed are unknown: all chunks are read
+    // again.
     let is_there = |chunk: &&str| present.iter().any(|known| known == chunk);
     let filled = if said.iter().all(is_there) { said } else { Vec::new() };
     let known = if filled.is_empty() { None } else { Some(rows_with(&bytes, None)) };
@@ -428,7 +412,7 @@ pub(super) fn decided(view: &View<'_>) -> Result<Vec<u8>> {
         let entries = match ledger.entries(chunk) {
             Ok(entries) => entries,
             Err(error) if chunk.is_own => return Err(error),
-            // The ledger names it.
+            // The ledger reports it.
             Err(_) => Vec::new(),
         };
         for (id, _) in entries {
@@ -443,7 +427,7 @@ pub(super) fn decided(view: &View<'_>) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The rows that `bytes` have, one a line; of those with `word` in their line, where one is given.
+/// The rows in `bytes`; with a `word`, only those that have it in their line.
 pub(super) fn rows_with<'b>(
     bytes: &'b [u8],
     word: Option<&str>,
@@ -454,7 +438,7 @@ pub(super) fn rows_with<'b>(
     lines.filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// How a text stands in a line.
+/// A text as it is written in a line.
 pub(super) fn spelled(text: &impl Serialize) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
@@ -465,7 +449,7 @@ fn line(row: &Row) -> Vec<u8> {
     line
 }
 
-/// The lines of a memo, if there is one of this format, and whole.
+/// The lines of a memo that is whole and of this format.
 fn read(store: &Store, name: &str) -> Option<Vec<u8>> {
     let private = store.repository().private().ok()??;
     let mut file = private.file(name.into(), Access::Read).ok()?;
@@ -485,7 +469,7 @@ fn append(store: &Store, lines: &[Vec<u8>]) {
             store.repository().make_private().ok()?.file(OPEN.into(), Access::Lock).ok()?;
         let size = file.metadata().ok()?.len();
         let begin = if size == 0 { FORMAT } else { &[] };
-        // In one write at the end: two readers that append at once lose no line of each other's.
+        // One write at the end: two readers that append at once lose no line.
         rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::APPEND).ok()?;
         file.write_all(&[begin, &lines.concat()].concat()).ok()
     };
@@ -499,7 +483,7 @@ fn replace(store: &Store, name: &str, lines: &[u8]) {
 }
 
 impl Store {
-    /// Removes the memo: the next command makes it again from the commits.
+    /// Removes the memo; the next command folds the threads again.
     pub fn forget_memo(&self) {
         if let Ok(Some(private)) = self.repository().private() {
             [OPEN, DECIDED].iter().for_each(|name| private.remove(name));

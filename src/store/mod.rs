@@ -1,8 +1,9 @@
 //! The store: proposals as threads of commits, the lock, the memo, projections, pending refs.
 //!
-//! Source of truth are the threads: one event is one commit, and its parents are what its writer had
-//! seen. Reading goes through [`Store::view`], writing through [`Store::write`], which is the only way
-//! an event comes to be. The format is in `docs/spec/threads.md`.
+//! The threads are the source of truth: one event is one commit, and its parents are the events
+//! that its writer had seen. [`Store::view`] reads
+//! threads. [`Store::write`] is the only way to record
+//! an event. The format is in `docs/spec/threads.md`.
 
 mod above;
 mod announce;
@@ -59,7 +60,6 @@ pub use trouble::{Notices, Trouble};
 pub use view::{Moves, Tips, View};
 pub use write::{NewDecision, NewProposal, NewRevision, ProposeOutcome, Writer, entry_of};
 
-/// Error codes of the store.
 pub mod codes {
     crate::codes! {
         STORE_BUSY = "busy", Busy, "another process holds the store's lock";
@@ -76,18 +76,18 @@ pub mod codes {
     }
 }
 
-/// How many proposals a repair makes refs and files for while others wait: each takes a millisecond or two.
+/// Proposals that a repair rebuilds under one lock: each takes a millisecond or two, and others
+/// wait.
 const REBUILT_AT_ONCE: usize = 500;
 
-/// What is wrong with what stands for pending proposals.
+/// Faults of pending refs, content and projections.
 #[derive(Debug)]
 pub struct Examined {
-    /// Refs below `refs/aye/pending/`: `moved` where one is not at its proposal's commit, `missing`,
-    /// or `unexpected` where no such proposal is pending; with a sentence about it.
+    /// A word and a sentence for each faulty ref below `refs/aye/pending/`: `moved` if it is not at
+    /// its proposal's commit, `missing`, or `unexpected` without such a proposal.
     pub refs: Vec<(&'static str, String)>,
-    /// Proposals whose content is missing or damaged.
     pub unreadable: Vec<(ProposalId, Error)>,
-    /// Projections that are not what the store would write, or why they cannot be looked at.
+    /// Projections that differ from what the store would write.
     pub projections: Result<Vec<Tampering>>,
 }
 
@@ -98,25 +98,22 @@ impl Default for Examined {
 }
 
 impl Store {
-    /// True if projections have yet to follow: a writer was stopped before it made them, or events
-    /// of other clones were fetched. The next writer sees to it.
+    /// True if projections are stale: a writer was stopped, or events of other clones were fetched.
+    /// The next writer updates them.
     pub fn is_unfinished(&self, view: &View<'_>, now: DateTime<Utc>) -> bool {
         matches!(self.repository().private(), Ok(Some(private)) if !lock::noted(&private).is_empty())
             || view.due(now, 1).is_ok_and(|due| !due.is_empty())
     }
 
-    /// What there is to see to first, to be compared with what there is after a write.
+    /// The lock's note and a stale thread, to be compared with those after a write.
     pub fn unfinished(&self, view: &View<'_>, now: DateTime<Utc>) -> (Option<String>, Vec<String>) {
         let noted = self.repository().private().ok().flatten().map(|private| lock::noted(&private));
         let due = view.due(now, 1).unwrap_or_default();
         (noted, due.iter().map(ToString::to_string).collect())
     }
 
-    /// Holds what stands for the pending proposals against them: each proposal is read once. In a
-    /// partial clone their content is fetched first if the look `is_full`.
-    ///
-    /// # Errors
-    /// If the store cannot be read.
+    /// Compares pending refs, content and projections with the pending proposals, each of which is
+    /// read once. With `is_full` a partial clone fetches their content first.
     pub fn examine(&self, view: &View<'_>, is_full: bool, now: DateTime<Utc>) -> Result<Examined> {
         let due = view.due(now, usize::MAX)?;
         let is_due = |id: &ProposalId| due.iter().any(|thread| id.is_of(&thread.to_string()));
@@ -132,10 +129,10 @@ impl Store {
             let id = summary.id;
             let (target, is_due) = (targets.remove(&id), is_due(&id));
             pending.insert(id.clone());
-            // A look at the threads names those that cannot be read.
+            // The look at the threads reports unreadable ones.
             let Ok(proposal) = view.proposal(&id) else { continue };
             if self.awaits(&proposal.current().changes) {
-                // It was not needed yet, and nothing was made of it.
+                // The content was not needed yet, and no ref or file was made of it.
                 continue;
             }
             let changeset = match self.changeset(proposal.current()) {
@@ -168,10 +165,7 @@ impl Store {
         Ok(examined)
     }
 
-    /// Fetches what pending proposals consist of, in one go, where this is a partial clone.
-    ///
-    /// # Errors
-    /// If the refs cannot be read.
+    /// Fetches the content of pending proposals in one request, in a partial clone.
     pub fn fetch_pending(&self, view: &View<'_>) -> Result<()> {
         if !self.repository().is_partial() {
             return Ok(());
@@ -185,17 +179,17 @@ impl Store {
         Ok(())
     }
 
-    /// Writes pending refs and projections anew and removes those of decided proposals; passes
-    /// over those whose content cannot be read. Returns how many proposals are pending. Where another process
-    /// has recorded something since `view` was made, it goes by that.
+    /// Rewrites pending refs and projections, and removes those of decided proposals. Proposals
+    /// without readable content are skipped. If `view` is out of date the present state counts.
+    /// Returns the number of pending proposals.
     ///
     /// # Errors
-    /// `busy`, and those of the file system.
+    /// `busy`.
     pub fn rebuild_projections(&self, view: &View<'_>, now: DateTime<Utc>) -> Result<usize> {
-        // Otherwise it would make again what goes with a decision that another process records meanwhile.
+        // Without the lock it would restore refs and files that another process's decision removes.
         let lock = || match self.repository().make_private() {
             Ok(private) => Lock::acquire(&private).map(Some),
-            // Nobody else can record anything, either.
+            // No other process can record anything, either.
             Err(error) if error.is(&crate::private::codes::PRIVATE_DIR_UNSAFE) => Ok(None),
             Err(error) => Err(error),
         };
@@ -207,7 +201,7 @@ impl Store {
         let refs = pending::targets(self)?;
         let stale = || refs.keys().filter(|id| !known.contains(id));
         for id in stale().filter(|id| view.proposal(id).is_err()) {
-            // Nothing but this may be left of it.
+            // The ref may be all that is left of the proposal.
             pending::keep(self, id)?;
         }
         pending::remove_all(self, stale())?;
@@ -242,11 +236,8 @@ impl Store {
         Ok(pending.len())
     }
 
-    /// The commit (hex) of the pending `proposal`, made again: its diff to its first parent is what is
-    /// proposed.
-    ///
-    /// # Errors
-    /// If objects or the ref cannot be written.
+    /// Rebuilds the commit (hex) of the pending `proposal`: its diff to its first parent is the
+    /// proposed change.
     pub fn pending_commit(
         &self,
         view: &View<'_>,

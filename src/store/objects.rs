@@ -1,13 +1,12 @@
 //! Loose objects, written in one batch: all temporaries, all flushed, all renamed.
 //!
-//! gix writes one object at a time, each with a new deflate state of 300 KB, and never flushes;
-//! this module exists for those two reasons alone (figures in the commit that adds it), writes
-//! nothing but standard loose objects and is held to `git fsck` by the tests.
-//! Format: gitformat-loose(5), <https://git-scm.com/docs/gitformat-loose>.
+//! gix writes one object at a time, each with a new deflate state of 300 KB, and never flushes.
+//! This module exists for these two reasons alone; tests hold its standard loose objects to `git
+//! fsck`. Format: gitformat-loose(5), <https://git-scm.com/docs/gitformat-loose>.
 //!
-//! An object that is there already, and that nothing may name, is made young as git does it
-//! (`freshen_packed_object` and `freshen_loose_object` in git's `object-file.c`): `git gc` beside a
-//! writer prunes by age, and would take it away before a ref names it.
+//! An existing object without a ref gets a new time, as by `freshen_packed_object` and
+//! `freshen_loose_object` in git's `object-file.c`. `git gc` beside a writer prunes by age, and
+//! would delete it before a ref names it.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::OpenOptions;
@@ -24,42 +23,37 @@ use crate::error::{Error, Result};
 use crate::flush::{Method, OPEN};
 use crate::repository::{Repository, loose_path};
 
-/// A loose object of up to this size is not compressed. File systems give out whole blocks of 4 KiB,
-/// so that compressing it saves no space, and takes more time than hashing and writing it together:
-/// a quarter of a megabyte of tables is cleared for each object. `git gc` and `git push` compress
-/// what they put into packs themselves.
+/// Size up to which a loose object is stored, not compressed. File systems allocate blocks of 4
+/// KiB, so compression saves no space and takes more time than hashing and writing. `git gc` and
+/// `git push` compress what they pack.
 const STORED: usize = 4 * 1024;
 
-/// How often an object is given its name where its directory goes away each time.
+/// Attempts to rename an object whose directory is removed each time.
 const MOST_NAMINGS: usize = 16;
 
-/// Objects on their way into the repository.
 pub(super) struct Batch<'repo> {
     repository: &'repo Repository,
-    /// Looks for objects without listing the packs anew at every miss: a new object is always a
-    /// miss, and one that was packed meanwhile is written twice at worst.
+    /// Looks objects up without listing the packs again at every miss: a new object is always a
+    /// miss. An object that was packed meanwhile is written twice at worst.
     present: gix::OdbHandle,
     directory: PathBuf,
     waiting: Vec<(ObjectId, Vec<u8>)>,
-    /// Packs of objects that nothing may name, once looked for.
+    /// Packs of objects that may have no ref, once they were looked for.
     unnamed: Option<Vec<Index>>,
     known: HashSet<ObjectId>,
-    /// One state for all objects: a new one for each would be 300 KB.
+    /// One state for all objects: a new one takes 300 KB.
     encoder: ZlibEncoder<Vec<u8>>,
 }
 
-/// Why an object was not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// It is not here.
     Missing(ObjectId),
-    /// It is of another kind, too large, or damaged.
     Bad(String),
 }
 
-/// The bytes of the object `id`, if it is of this `kind` and has at most `most`: others name objects of any
-/// size, so that is looked up before one is inflated. Neither gix nor git hash what they read, and a loose
-/// object may have been written over.
+/// The bytes of the object `id`, if it has this `kind` and at most `most` bytes. Others name
+/// objects of any size, so the header is read first. Neither gix nor git hash what they read, and a
+/// loose object may have been overwritten, so the hash is compared.
 pub(super) fn read(
     repository: &Repository,
     id: ObjectId,
@@ -95,7 +89,7 @@ pub(super) struct Header<'c> {
 }
 
 impl<'c> Header<'c> {
-    /// Of the commit with these bytes; `None` where it is malformed or has more than `most` parents.
+    /// Parses a commit; `None` if it is malformed or has more than `most` parents.
     pub(super) fn parse(data: &'c [u8], hash: gix::hash::Kind, most: usize) -> Option<Self> {
         let id = |line: &[u8]| ObjectId::from_hex(line).ok().filter(|id| id.kind() == hash);
         let (line, mut rest) = data.split_once_str("\n")?;
@@ -113,8 +107,8 @@ impl<'c> Header<'c> {
         Some(Self { tree, parents, rest })
     }
 
-    /// The values of the header lines called `name`, none of which goes on in a second line, and none of which
-    /// stands in the message.
+    /// The values of the header lines `name`; `None` if one continues in a second line or stands in
+    /// the message.
     pub(super) fn values(&self, name: &str) -> Option<Vec<&'c [u8]>> {
         let (header, message) = self.rest.split_once_str("\n\n").unwrap_or((self.rest, b""));
         let value = |line: &'c [u8]| line.strip_prefix(name.as_bytes())?.strip_prefix(b" ");
@@ -131,26 +125,17 @@ impl<'c> Header<'c> {
     }
 }
 
-/// An object id in an event or an entry of this program's own.
-///
-/// # Errors
-/// `internal_error` if it is none.
 pub(super) fn object_id(hex: &str) -> Result<ObjectId> {
     ObjectId::from_hex(hex.as_bytes())
         .map_err(|_| Error::bug(format!("'{hex}' is not an object id")))
 }
 
-/// The id of an object.
-///
-/// # Errors
-/// `internal_error` if it cannot be hashed.
 pub(super) fn hashed(hash: gix::hash::Kind, kind: Kind, data: &[u8]) -> Result<ObjectId> {
     gix::objs::compute_hash(hash, kind, data)
         .map_err(|error| Error::bug(format!("cannot hash an object: {error}")))
 }
 
 impl<'repo> Batch<'repo> {
-    /// An empty batch for `repository`.
     pub(super) fn new(repository: &'repo Repository) -> Self {
         let repo = repository.repo();
         let directory = repo.objects.store_ref().path().to_owned();
@@ -168,19 +153,12 @@ impl<'repo> Batch<'repo> {
     }
 
     /// Adds an object, unless the repository or the batch has it. Returns its id.
-    ///
-    /// # Errors
-    /// Only if hashing or compression fail.
     pub(super) fn add(&mut self, kind: Kind, data: &[u8]) -> Result<ObjectId> {
         let id = hashed(self.repository.repo().object_hash(), kind, data)?;
         self.add_as(id, kind, data)?;
         Ok(id)
     }
 
-    /// Adds a tree. Returns its id.
-    ///
-    /// # Errors
-    /// As [`Batch::add`].
     pub(super) fn add_tree(&mut self, tree: &gix::objs::Tree) -> Result<ObjectId> {
         use gix::objs::WriteTo as _;
         let mut data = Vec::new();
@@ -190,9 +168,6 @@ impl<'repo> Batch<'repo> {
     }
 
     /// As [`Batch::add`], for an object that was hashed already.
-    ///
-    /// # Errors
-    /// Only if compression fails.
     pub(super) fn add_as(&mut self, id: ObjectId, kind: Kind, data: &[u8]) -> Result<()> {
         if !self.known.insert(id) {
             return Ok(());
@@ -206,8 +181,8 @@ impl<'repo> Batch<'repo> {
         Ok(())
     }
 
-    /// Makes an object that is there young; `false` where it has to be written again for that, because it is in a
-    /// pack whose objects may wait to be pruned.
+    /// Gives an existing object a new time. `false` if it has to be written again instead, because
+    /// its pack may hold objects that wait to be pruned.
     fn freshen(&mut self, id: &ObjectId) -> bool {
         let hash = self.repository.repo().object_hash();
         touch(&loose_path(&self.directory, id)) || {
@@ -228,10 +203,7 @@ impl<'repo> Batch<'repo> {
         packed.map_err(|error| Error::bug(format!("cannot compress an object: {error}")))
     }
 
-    /// Writes what is waiting, as durably as the settings of `repository` want it, which holds these objects.
-    ///
-    /// # Errors
-    /// As [`Batch::write`]; `invalid_config`.
+    /// Writes the objects, as durably as the settings ask.
     pub(super) fn write_durably(&mut self, repository: &Repository) -> Result<()> {
         self.write(if repository.settings()?.durable {
             Method::durable(&self.directory, repository.common_dir())
@@ -240,8 +212,8 @@ impl<'repo> Batch<'repo> {
         })
     }
 
-    /// Writes what is waiting. Unless `flush` is [`Method::No`] the content of every object is on
-    /// the disk before any gets its name, so an object that can be found is whole.
+    /// Writes the objects. Unless `flush` is [`Method::No`] the content of every object is on the
+    /// disk before any is renamed, so an object that can be found is whole.
     ///
     /// # Errors
     /// `disk_full`, `read_only`, `io_error`; temporaries are removed.
@@ -271,7 +243,7 @@ impl<'repo> Batch<'repo> {
     fn temporary(&self, packed: &[u8]) -> Result<(PathBuf, std::fs::File)> {
         let failed =
             |error: &std::io::Error| Error::file("write a git object to", &self.directory, error);
-        // `git gc` knows this prefix and removes what a crash leaves.
+        // `git gc` removes files with this prefix after a crash.
         let name = format!("tmp_obj_aye{:016x}", crate::beneath::random());
         let path = self.directory.join(name);
         let mut options = OpenOptions::new();
@@ -286,7 +258,6 @@ impl<'repo> Batch<'repo> {
         Ok((path, file))
     }
 
-    /// Returns the directory it is in.
     fn give_name(&self, temporary: &Path, id: &ObjectId) -> Result<PathBuf> {
         let path = loose_path(&self.directory, id);
         let directory = path.parent().unwrap_or(&self.directory).to_owned();
@@ -295,8 +266,8 @@ impl<'repo> Batch<'repo> {
     }
 }
 
-/// Renames `temporary` to `path` in `directory`, which is made where it is not there: `git gc` removes it
-/// while it is empty, which may be just after that. `made` is called in between.
+/// Renames `temporary` to `path` in `directory`, and creates that if it is missing: `git gc`
+/// removes it while it is empty. `made` is called in between.
 fn rename(temporary: &Path, path: &Path, directory: &Path, mut made: impl FnMut()) -> Result<()> {
     let mut renamed = std::fs::rename(temporary, path);
     for _ in 1..MOST_NAMINGS {
@@ -315,7 +286,7 @@ fn rename(temporary: &Path, path: &Path, directory: &Path, mut made: impl FnMut(
 }
 
 /// `header` and `data` as a zlib stream of one stored block (RFC 1950, RFC 1951 section 3.2.4);
-/// `None` where that is longer than [`STORED`].
+/// `None` if that is longer than [`STORED`].
 fn stored(header: &[u8], data: &[u8]) -> Option<Vec<u8>> {
     const AROUND: usize = 2 + 5 + 4;
     let length = header.len() + data.len();
@@ -324,13 +295,13 @@ fn stored(header: &[u8], data: &[u8]) -> Option<Vec<u8>> {
     }
     let size = u16::try_from(length).ok()?;
     let mut out = Vec::with_capacity(length + AROUND);
-    // Deflate with a window of 32 KiB, at the fastest level; then the last block, stored.
+    // Deflate with a window of 32 KiB, fastest level; then the last block, stored.
     out.extend([0x78, 0x01, 0x01]);
     out.extend(size.to_le_bytes());
     out.extend((!size).to_le_bytes());
     out.extend(header);
     out.extend(data);
-    // Adler-32. Neither sum comes near 2^32 in so few bytes, so that one division does.
+    // Adler-32. Neither sum comes near 2^32 in so few bytes, so one division is enough.
     let (mut low, mut high) = (1_u32, 0_u32);
     for byte in header.iter().chain(data) {
         low += u32::from(*byte);
@@ -342,9 +313,9 @@ fn stored(header: &[u8], data: &[u8]) -> Option<Vec<u8>> {
 
 type Index = gix::odb::pack::index::File;
 
-/// The packs below `directory` with objects that nothing may name: those of what nothing named at the last `git gc`
-/// (with a file `.mtimes`, gitformat-pack(5)), and those of loose objects (`loose-…`, `git maintenance`). Objects
-/// of other packs were named by something when these were made. Packs that cannot be read are ignored.
+/// Packs below `directory` with objects that may have no ref: cruft packs of `git gc` (with a file
+/// `.mtimes`, gitformat-pack(5)) and `loose-…` packs of `git maintenance`. Objects of other packs
+/// had a ref when these were made. Unreadable packs are ignored.
 fn unnamed(directory: &Path, hash: gix::hash::Kind) -> Vec<Index> {
     let entries = std::fs::read_dir(directory.join("pack")).into_iter().flatten().flatten();
     let indexes = entries.map(|entry| entry.path()).filter(|path| {
@@ -355,8 +326,7 @@ fn unnamed(directory: &Path, hash: gix::hash::Kind) -> Vec<Index> {
     indexes.filter_map(|path| Index::at(path, hash).ok()).collect()
 }
 
-/// Sets the time of the file to now; `false` where there is none. That of another user stays as it
-/// is, with what age it has.
+/// Sets the file's time to now; `false` if there is no file. Another user's file keeps its time.
 fn touch(path: &Path) -> bool {
     use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
@@ -364,7 +334,6 @@ fn touch(path: &Path) -> bool {
     !matches!(utimensat(CWD, path, &times, AtFlags::empty()), Err(rustix::io::Errno::NOENT))
 }
 
-/// Removed when an error leaves them behind.
 struct Temporaries(Vec<PathBuf>);
 
 impl Drop for Temporaries {

@@ -1,11 +1,12 @@
-//! Partial clones: `git clone --filter=blob:none` leaves manifests, lists and contents with the promisor
-//! remote. The events themselves are in commits, which every clone has.
+//! Partial clones: `git clone --filter=blob:none` leaves manifests, lists and contents with the
+//! promisor remote. The events are in commits, which every clone has.
 //!
-//! Git would fetch them one by one, a process and a connection each. What a thread needs, and what a proposal
-//! changes, is asked for at once instead, as git itself asks (`fetch_objects` in its `promisor-remote.c`).
-//! Where the remote cannot be reached, what is missing stays missing, which is reported, and every later
-//! command asks again: an object that is not here yet is not a damaged one. A remote that takes long to fail
-//! is left alone for ten times as long, so that commands do not wait for it one after the other.
+//! Git would fetch the objects one by one, a process and a connection each. A thread's and a
+//! proposal's objects are requested at once instead, as in git's `fetch_objects`
+//! (`promisor-remote.c`). If the remote cannot be reached, the missing objects are reported, and
+//! later commands ask again: an object that is not here yet is not damaged. A remote that takes
+//! long to fail is not asked for ten times as long, so that commands do not wait one after the
+//! other.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
@@ -18,40 +19,34 @@ use gix::objs::Exists as _;
 use super::Store;
 use crate::proposal::ChangeRecord;
 
-/// How many objects that the remote does not have are found out, one for each time it is asked.
+/// Objects missing at the remote that are found out, one for each request.
 const MOST_REFUSED: usize = 16;
 
-/// How long it may take a remote to fail without being left alone afterwards.
+/// Time that a remote may take to fail without a pause afterwards.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// Longest time for which a remote is left alone.
 const LONGEST: Duration = Duration::from_mins(10);
 
-/// The file in aye's own directory that says until when, in milliseconds since 1970.
+/// The file in `.git/aye` with the end of the pause, in milliseconds since 1970.
 pub(super) const UNANSWERED: &str = "unanswered";
 
-/// What the promisor remote of a clone was asked for in vain.
 #[derive(Default)]
 pub(super) struct Promised(RefCell<Asked>);
 
 #[derive(Default)]
 struct Asked {
-    /// What the remote does not have.
     refused: HashSet<ObjectId>,
-    /// Until when it is not asked again.
     until: Option<Instant>,
 }
 
 impl Store {
-    /// Whether the promisor remote may be asked again for what threads lack: there is one, and it has not
-    /// just kept a command waiting in vain.
+    /// True if there is a promisor remote and it is not paused.
     pub(super) fn may_ask_again(&self) -> bool {
         self.repository().is_partial()
             && self.promised.0.borrow().may_ask()
             && !self.is_left_alone()
     }
 
-    /// Lets the promisor remote be asked again, however long it took to fail.
     pub fn ask_again(&self) {
         if !self.repository().is_partial() {
             return;
@@ -68,15 +63,14 @@ impl Store {
             bytes.to_str().ok()?.trim().parse::<u64>().ok()
         };
         let now = since_epoch().as_millis();
-        // A clock that was set back leaves it alone for no longer than one that was not.
+        // The pause is limited: the clock may have been set back.
         until().is_some_and(|until| {
             let until = u128::from(until);
             until > now && until - now <= LONGEST.as_millis()
         })
     }
 
-    /// Fetches what both sides of `changes` consist of and is not here, in one go, where this is a
-    /// partial clone.
+    /// Fetches missing content of both sides of `changes` in one request, in a partial clone.
     pub fn fetch_contents<'c>(&self, changes: impl IntoIterator<Item = &'c ChangeRecord>) {
         if !self.repository().is_partial() {
             return;
@@ -86,7 +80,7 @@ impl Store {
         self.ask(ids.collect());
     }
 
-    /// Whether this is a partial clone that does not have the blob `id`, though it asked its remote.
+    /// True if this is a partial clone without the blob `id`, even after a request.
     pub(super) fn lacks(&self, id: &str) -> bool {
         if !self.repository().is_partial() || self.repository().has(id) {
             return false;
@@ -95,7 +89,7 @@ impl Store {
         !self.repository().has(id)
     }
 
-    /// Asks the promisor remote for those of `wanted` that are not here. Returns whether it gave any.
+    /// Requests the missing ones of `wanted` from the promisor remote. Returns true if it sent any.
     pub(super) fn ask(&self, mut wanted: BTreeSet<ObjectId>) -> bool {
         let Some(remote) = self.repository().promisor() else { return false };
         if crate::git::kept_offline().is_some() {
@@ -122,7 +116,7 @@ impl Store {
             if answer.ok() {
                 return true;
             }
-            // It refuses all for the first one that it lacks, and names it.
+            // The remote refuses all for the first missing one, and names it.
             let words = answer.stderr.split(|byte| !byte.is_ascii_hexdigit());
             let named = words.filter_map(|word| ObjectId::from_hex(word).ok());
             let refused: Vec<ObjectId> = named.filter(|id| wanted.contains(id)).collect();
@@ -135,11 +129,11 @@ impl Store {
         false
     }
 
-    /// The promisor remote took `time` to fail, or to say that it does not have something.
+    /// Pauses the promisor remote, which took `time` to fail or to report a missing object.
     fn leave_alone(&self, time: Duration, has_answered: bool) {
         let pause = time.saturating_mul(10).min(LONGEST);
         if !has_answered {
-            // This process does not ask again at once; it may run for long.
+            // This process may run for long, and does not ask again at once.
             self.promised.0.borrow_mut().until = Instant::now().checked_add(pause.max(SHORT));
         }
         if time < SHORT && !has_answered {

@@ -1,5 +1,5 @@
-//! `refs/aye/pending/<id>`: a pending proposal as a commit, so that plain git works on it. Local,
-//! rebuildable, never read back.
+//! `refs/aye/pending/<id>`: a pending proposal as a commit for plain git. Local, rebuildable, never
+//! read back.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,11 @@ use crate::proposal::{Proposal, ProposalId, trailers};
 use crate::repository::damaged;
 use crate::text;
 
-/// How the message of a commit with the files that a proposal was made on begins.
+/// The beginning of the message of a commit with the files that a proposal was made on.
 const MADE_ON: &str = "The files as ";
 
-/// Makes or moves the ref of `proposal`. Its parent is the commit of the proposal that it stands on, if
-/// that is the only one and its commit has every file as `proposal` starts from it.
-///
-/// # Errors
-/// If objects or the ref cannot be written.
+/// Creates or moves the ref of `proposal`. Its parent is the commit of the only lower proposal, if
+/// that has every file as `proposal` starts from it.
 pub(super) fn make(
     store: &Store,
     proposal: &Proposal,
@@ -45,18 +42,18 @@ pub(super) fn make(
     Ok(commit)
 }
 
-/// Whether the content of `proposal` is here, as git wants that of a ref to be.
+/// True if the proposal's content is here: git stops at a ref that leads to missing objects.
 pub(super) fn has_content(store: &Store, proposal: &Proposal) -> bool {
     let current = proposal.current();
     store.require_held(&current.event, &current.changes).is_ok()
         && store.has_contents(&current.changes)
 }
 
-/// Why the ref of `proposal`, which is at `found`, is not at a commit that [`make`] would have made;
-/// `None` if it is. Nothing is written.
+/// The reason why the ref of `proposal`, at `found`, is not at a commit that [`make`] would have
+/// made. Nothing is written.
 ///
-/// HEAD moves on without the ref, so that any commit counts as the HEAD of its time: the ref shows
-/// the proposal's changes, and its own alone, whatever they were made on.
+/// HEAD moves without the ref, so any commit counts as the HEAD of its time: the ref shows the
+/// proposal's changes alone.
 pub(super) fn moved(store: &Store, proposal: &Proposal, found: ObjectId) -> Option<String> {
     let parent = |id: ObjectId| -> Option<Option<ObjectId>> {
         let commit = store.repository().repo().find_commit(id).ok()?;
@@ -66,10 +63,10 @@ pub(super) fn moved(store: &Store, proposal: &Proposal, found: ObjectId) -> Opti
     };
     let rebuilt = || -> Option<bool> {
         let above = parent(found)?;
-        // Either HEAD is the parent, or a commit between that makes the files fit.
+        // The parent is HEAD, or a commit between that makes the files fit.
         let heads = [above, above.and_then(|above| parent(above).flatten())];
         Some(heads.into_iter().any(|head| {
-            // Not written: where they are as they should be, they are there.
+            // The batch is not written: objects of a right ref exist.
             let mut composed = Batch::new(store.repository());
             base(store, proposal, head, &mut composed)
                 .ok()
@@ -81,11 +78,10 @@ pub(super) fn moved(store: &Store, proposal: &Proposal, found: ObjectId) -> Opti
     (rebuilt() != Some(true)).then(|| format!("is at {found}, which is not the proposal's commit"))
 }
 
-/// A commit and its tree.
 type Base = (Option<ObjectId>, Option<ObjectId>);
 
-/// The commit of the proposal that `proposal` stands on, if it has every file as this one starts from
-/// it. Where none is recorded, it is the only one that makes a file which HEAD has otherwise.
+/// The commit of the lower proposal, if that has every file as `proposal` starts from it. Without a
+/// recorded one it is the only proposal that makes a file which HEAD has otherwise.
 fn on_lower(
     store: &Store,
     proposal: &Proposal,
@@ -115,8 +111,8 @@ fn on_lower(
     differs(Some(tree)).is_none().then_some((Some(commit), Some(tree)))
 }
 
-/// What the commit of `proposal` has as its parent where HEAD is `head`: that, or a commit on it with
-/// the files as the proposal was made on them.
+/// The parent of the proposal's commit if HEAD is `head`: HEAD, or a commit on it with the files as
+/// the proposal was made on them.
 fn base(
     store: &Store,
     proposal: &Proposal,
@@ -179,10 +175,6 @@ fn tree(repo: &gix::Repository, id: Option<ObjectId>) -> Result<Tree> {
     Ok(Tree::from(found.decode().map_err(|error| unreadable(&error))?))
 }
 
-/// Removes the refs of `ids`, as far as there are any.
-///
-/// # Errors
-/// If one cannot be removed; the others are.
 pub(super) fn remove_all<'i>(
     store: &Store,
     ids: impl IntoIterator<Item = &'i ProposalId>,
@@ -194,7 +186,7 @@ pub(super) fn remove_all<'i>(
     refs::delete(store.repository(), &names, false).map(drop)
 }
 
-/// Remembers the commit of `id` as `refs/aye/broken/pending/<id>`, if it is there.
+/// Copies the ref of `id` to `refs/aye/broken/pending/<id>`, if its commit is here.
 ///
 /// # Errors
 /// `busy`, `io_error`.
@@ -207,10 +199,6 @@ pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
     }
 }
 
-/// The ids that have a ref, with the commits that these are at.
-///
-/// # Errors
-/// If the refs cannot be read.
 pub(super) fn targets(store: &Store) -> Result<BTreeMap<ProposalId, ObjectId>> {
     let mut found = BTreeMap::new();
     refs::each(store.repository(), refs::PENDING, |name, target| {
@@ -234,7 +222,7 @@ fn message(proposal: &Proposal) -> String {
     format!("{subject}\n\nProposal-Id: {}\nProposed-by: {by}\n", proposal.id)
 }
 
-/// The proposal that a commit with this message was made for; `None` where it is no commit of [`make`].
+/// The proposal whose commit has this message; `None` if [`make`] did not create it.
 pub(super) fn named(message: &BStr) -> Option<ProposalId> {
     let id = match message.strip_prefix(MADE_ON.as_bytes()) {
         Some(rest) => rest.split_str(" ").next()?.to_str().ok()?,

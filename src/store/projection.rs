@@ -1,5 +1,5 @@
-//! `.agent-memory/proposals/<id>/`: a pending proposal as files to read and grep. Never trusted:
-//! nothing is read back from there but to tell that it was changed.
+//! `.agent-memory/proposals/<id>/`: a pending proposal as files to read and grep. They are compared
+//! with the store, and never read otherwise.
 
 use std::collections::BTreeSet;
 
@@ -10,26 +10,22 @@ use crate::proposal::document::Document;
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::worktree::{DEFAULT_SIZE_LIMIT, Flush, TEMPORARY, Worktree};
 
-/// Where projections are, in each work tree.
 pub(super) const DIRECTORY: &str = ".agent-memory/proposals";
 
-/// A projection that is not what the store would write.
+/// A projection that differs from what the store would write.
 #[derive(Clone, Debug)]
 pub struct Tampering {
-    /// The proposal.
     pub id: ProposalId,
     /// The file, relative to the work tree's top.
     pub path: RepoPath,
-    /// `changed`, `missing`, `stale` (the proposal is decided), `unexpected` (a file that is not
-    /// ours) or `unreadable`.
+    /// `changed`, `missing`, `stale` (the proposal is decided), `unexpected` (not a file of a
+    /// projection) or `unreadable`.
     pub what: &'static str,
 }
 
-/// The names of its files.
 const DOCUMENT: &str = "proposal.yaml";
 const PATCH: &str = "change.patch";
 
-/// The files of a pending proposal.
 fn files(
     store: &Store,
     proposal: &Proposal,
@@ -39,7 +35,7 @@ fn files(
     Ok(vec![document(proposal)?, (inside(&proposal.id, PATCH)?, patch)])
 }
 
-/// The one of them that says more with every event.
+/// The file that changes with every event.
 fn document(proposal: &Proposal) -> Result<(RepoPath, Vec<u8>)> {
     let document = Document::new(proposal, Status::Pending, &[]);
     let yaml = crate::text::yaml::document(&document)?;
@@ -54,11 +50,8 @@ fn inside(id: &ProposalId, name: &str) -> Result<RepoPath> {
     RepoPath::new(format!("{DIRECTORY}/{id}/{name}"))
 }
 
-/// Writes the projection of a pending proposal into the present work tree; of one whose changes are the same
-/// as before what is said of it.
-///
-/// # Errors
-/// If a file cannot be written, or a symlink is in the way.
+/// Writes the projection of a pending proposal into the present work tree. With `is_same` changes
+/// only the document is written.
 pub(super) fn make(store: &Store, proposal: &Proposal, is_same: bool) -> Result<()> {
     let Some(top) = store.repository().work_dir() else { return Ok(()) };
     let tree = store.repository().worktree()?.without_conversion();
@@ -67,12 +60,12 @@ pub(super) fn make(store: &Store, proposal: &Proposal, is_same: bool) -> Result<
     }
     let ignore = RepoPath::new(format!("{DIRECTORY}/.gitignore"))?;
     if !top.join(ignore.to_path()).symlink_metadata().is_ok_and(|found| found.is_file()) {
-        // A process that was stopped right here before has left the file under another name.
+        // A process that was stopped here has left the file under a temporary name.
         let names = tree.names(&RepoPath::new(DIRECTORY)?).unwrap_or_default();
         for left in names.iter().filter(|name| name.starts_with(TEMPORARY.as_bytes())) {
             tree.remove_file(&RepoPath::new(format!("{DIRECTORY}/{left}"))?)?;
         }
-        // Keeps `git status` clean in a repository where `aye init` has not been run.
+        // `git status` stays clean without `aye init`.
         tree.write_file(&ignore, b"*\n", Mode::Regular, Flush::No)?;
     }
     let changeset = store.changeset(proposal.current())?;
@@ -83,8 +76,8 @@ pub(super) fn make(store: &Store, proposal: &Proposal, is_same: bool) -> Result<
     Ok(())
 }
 
-/// Name of the file in aye's own directory that is there once a linked work tree has had a projection: it goes
-/// with that tree, and is no damage then.
+/// A file in `.git/aye` that shows that a linked work tree had a projection. The projection goes
+/// with that tree, which is not damage.
 const LINKED: &str = "linked";
 
 fn note_linked(store: &Store) -> Result<()> {
@@ -95,17 +88,13 @@ fn note_linked(store: &Store) -> Result<()> {
     }
 }
 
-/// Whether proposals may have been made in other work trees, which may be gone.
+/// True if proposals may have been made in other work trees, which may be gone.
 fn was_linked(store: &Store) -> bool {
     let noted = || store.repository().private().ok()??.read(LINKED).ok()?;
     store.repository().has_linked() || noted().is_some()
 }
 
-/// Writes the projection of a pending proposal again in other work trees that have it: what is older there
-/// would look as if somebody had edited it.
-///
-/// # Errors
-/// As [`make`].
+/// Updates the projection in other work trees that have it: an older one there would look edited.
 pub(super) fn renew_elsewhere(store: &Store, proposal: &Proposal) -> Result<()> {
     if !store.repository().has_linked() {
         return Ok(());
@@ -123,10 +112,7 @@ pub(super) fn renew_elsewhere(store: &Store, proposal: &Proposal) -> Result<()> 
     others.iter().try_for_each(|root| Worktree::open(root)?.write_files(&files))
 }
 
-/// Removes the projection of `id` from every work tree of the repository.
-///
-/// # Errors
-/// If a directory cannot be removed.
+/// Removes the projection of `id` from every work tree.
 pub(super) fn remove(store: &Store, id: &ProposalId) -> Result<()> {
     let path = directory(id)?;
     for root in store.repository().work_trees() {
@@ -137,10 +123,7 @@ pub(super) fn remove(store: &Store, id: &ProposalId) -> Result<()> {
     Ok(())
 }
 
-/// Removes the directory of all projections from every work tree where nothing is left in it.
-///
-/// # Errors
-/// If a file cannot be removed.
+/// Removes the directory's own file from every work tree where no projection is left.
 pub(super) fn remove_empty(store: &Store) -> Result<()> {
     let ignore = RepoPath::new(format!("{DIRECTORY}/.gitignore"))?;
     for root in store.repository().work_trees() {
@@ -153,11 +136,7 @@ pub(super) fn remove_empty(store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Copies the projection of `id` in the present work tree to `aye/broken/proposals/<id>` in the git
-/// directory.
-///
-/// # Errors
-/// `private_dir_unsafe`, and the system's refusal.
+/// Copies the projection of `id` in the present work tree to `.git/aye/broken/proposals/<id>`.
 pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
     let tree = store.repository().worktree()?.without_conversion();
     let to = store.repository().make_private()?.make_inside("broken")?.make_inside("proposals")?;
@@ -170,35 +149,27 @@ pub(super) fn keep(store: &Store, id: &ProposalId) -> Result<()> {
     Ok(())
 }
 
-/// Finds projections of the present work tree that are not what the store would write.
+/// Finds projections of the present work tree that differ from what the store would write.
 pub(super) struct Examiner<'a> {
     store: &'a Store,
     tree: Worktree,
-    /// Whether proposals may have been made in other work trees, which may be gone.
+    /// True if proposals may have been made in other work trees, which may be gone.
     was_linked: bool,
     found: Vec<Tampering>,
 }
 
 impl<'a> Examiner<'a> {
-    /// `None` where there is no work tree.
-    ///
-    /// # Errors
-    /// Those of the file system.
+    /// `None` without a work tree.
     pub(super) fn new(store: &'a Store) -> Result<Option<Self>> {
         if store.repository().repo().workdir().is_none() {
             return Ok(None);
         }
         let tree = store.repository().worktree()?.without_conversion();
-        // A proposal that was made in a linked work tree has its files there, and loses them with
-        // it.
         Ok(Some(Self { store, tree, was_linked: was_linked(store), found: Vec::new() }))
     }
 
-    /// Looks at the files of a pending proposal, whose changes are `changeset`. If `is_due` they may be older, or missing: what other clones have done is no
-    /// damage.
-    ///
-    /// # Errors
-    /// `internal_error` if the files cannot be composed.
+    /// Compares the files of a pending proposal, whose changes are `changeset`. If `is_due` they
+    /// may be old or missing: other clones' events are not damage.
     pub(super) fn proposal(
         &mut self,
         proposal: &Proposal,
@@ -210,11 +181,11 @@ impl<'a> Examiner<'a> {
         let directory = directory(id)?;
         let names = tree.names(&directory).unwrap_or_default();
         if names.iter().any(|name| name != DOCUMENT && name != PATCH) {
-            // Left by a process that was stopped, or put there by somebody.
+            // A stopped process or a person has left it.
             let path = directory.clone();
             self.found.push(Tampering { id: id.clone(), path, what: "unexpected" });
         }
-        // A partial clone makes none of what it fetches: contents would have to come for it.
+        // A partial clone writes none for fetched proposals: that would fetch contents.
         let may_lack_all = self.was_linked || self.store.repository().is_partial();
         if is_due || may_lack_all && names.is_empty() {
             return Ok(());
@@ -238,10 +209,7 @@ impl<'a> Examiner<'a> {
         Ok(())
     }
 
-    /// What was found, and files of proposals that are neither `pending` nor about to follow.
-    ///
-    /// # Errors
-    /// `path_invalid`, which cannot be.
+    /// The findings, with directories of proposals that are neither `pending` nor due.
     pub(super) fn finish(
         mut self,
         pending: &BTreeSet<ProposalId>,

@@ -1,5 +1,5 @@
-//! Questions to a view about many threads: lists, names, files, the log. Answers come from the memo, or from the
-//! commits of few threads.
+//! Queries over many threads: lists, names, files, the log. The memo answers them, or the commits
+//! of few threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,115 +18,83 @@ use crate::proposal::fold::undone_patch;
 use crate::proposal::steps::Step;
 use crate::proposal::{Data, Entry, Proposal, ProposalId, Stamped, Status, codes, id};
 
-/// Characters of a description beside an id, and of the date that a staging id starts with.
+/// Characters of a description beside an id, and of a staging id's date.
 const MOST_NAMED: usize = 40;
 const DATE: usize = 8;
 
-/// Threads that leave their refs together, in one chunk, and the days after which: an undo comes soon after a
-/// decision, and a plan may go on.
+/// Threads that are closed together, and days before that: an undo comes soon after a decision, and
+/// a plan may go on.
 const CLOSED_AT_ONCE: usize = 512;
 pub(super) const CLOSED_AFTER: i64 = 7;
 const DROPPED_AFTER: i64 = 30;
 
-/// Most events of one page of the log.
 pub const PAGE: usize = 500;
 
-/// A proposal in a list.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Summary {
-    /// Its short id, or the long one where two threads have the same short one.
+    /// Its short id, or the long one if two threads share the short one.
     pub id: ProposalId,
-    /// Id of its first event, hex.
     pub thread: String,
-    /// The clone that it was proposed in.
     pub clone: String,
-    /// How many characters behind `prop_` suffice to name it.
+    /// Characters behind `prop_` that suffice to name it.
     #[serde(skip)]
     pub prefix: usize,
-    /// Code or memory.
     pub subject: Subject,
-    /// Status at the time of the question.
+    /// Status at the time of the query.
     pub status: Status,
-    /// Topic.
     pub domain: Option<String>,
-    /// Related task.
     pub task: Option<String>,
-    /// The name that the proposer gave itself.
     pub proposed_by: String,
-    /// The time of its first event.
     pub created_at: DateTime<Utc>,
-    /// It waits until then.
     pub expires_at: DateTime<Utc>,
-    /// Why, in the proposer's words.
     pub description: Option<String>,
-    /// First changed file.
     pub path: String,
-    /// How many files.
     pub files: usize,
-    /// Lines added and removed.
     pub lines: Lines,
-    /// How many revisions.
     pub revisions: usize,
-    /// How many comments.
     pub comments: usize,
-    /// A reviewer wants changes.
     pub changes_requested: bool,
     /// Decided differently in two clones.
     pub contested: bool,
     /// Exit status of the last check, −1 for a signal.
     pub checked: Option<i32>,
-    /// Digest of the current changes.
     pub digest: String,
-    /// Event id of the current revision.
     pub revision: String,
     /// The word of a tool's mark: `applied` or `rejected`.
     pub marked: Option<String>,
-    /// Name of the actor of its first event.
     pub recorded_by: String,
-    /// Name of the actor of the current revision.
     pub author: String,
-    /// Approvals by people that wrote nothing, oldest first; of very many the newest.
+    /// The newest approvals by people that wrote nothing, oldest first.
     pub approvals: Vec<Approval>,
-    /// An apply of it was undone.
     pub is_undone: bool,
-    /// The branch that the current revision was made on, whole.
+    /// Full name of the branch that the current revision was made on.
     pub target_ref: Option<String>,
-    /// Whether others see it.
     pub space: Space,
 }
 
-/// What a list is narrowed to; everything by default.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only this status.
     pub status: Option<Status>,
-    /// Only this domain.
     pub domain: Option<String>,
-    /// Only this related task.
     pub task: Option<String>,
-    /// Only those whose related task is a step of a plan (`plan:3`).
+    /// Only proposals whose related task is a step of a plan (`plan:3`).
     pub of_plans: bool,
-    /// Only this proposer.
     pub by: Option<String>,
-    /// Only those that change this file, or one below this directory.
+    /// Only proposals that change this file, or a file below this directory.
     pub path: Option<String>,
-    /// A tool's mark counts as the status it says, as the `changes` contract has it.
+    /// A tool's mark counts as its status, as in the `changes` contract.
     pub by_contract: bool,
-    /// Only code or memory.
     pub subject: Option<Subject>,
-    /// At most so many.
     pub limit: Option<usize>,
-    /// Newest first instead of oldest first.
     pub newest_first: bool,
 }
 
 impl Filter {
-    /// Only pending ones.
     pub fn pending() -> Self {
         Self { status: Some(Status::Pending), ..Self::default() }
     }
 
-    /// The last `most` applied ones that change the file `path`, newest first.
+    /// The `most` newest applied ones that change the file `path`.
     pub fn applied_to(path: &RepoPath, most: usize) -> Self {
         Self {
             status: Some(Status::Applied),
@@ -178,19 +146,14 @@ impl Digest {
     }
 }
 
-/// The rows of a question that have a proposal.
 fn digests<'r>(
     rows: impl IntoIterator<Item = &'r Row>,
 ) -> impl Iterator<Item = (&'r Row, &'r Digest)> {
     rows.into_iter().filter_map(|row| Some((row, row.digest()?)))
 }
 
-// Lists.
 impl View<'_> {
-    /// The proposals that `filter` lets through, oldest first unless it says otherwise.
-    ///
-    /// # Errors
-    /// If the refs cannot be read.
+    /// The proposals that `filter` admits, oldest first by default.
     pub fn proposals(&self, filter: &Filter, now: DateTime<Utc>) -> Result<Vec<Summary>> {
         // Pending proposals never leave their refs.
         let decided: Vec<Row> = match filter.status {
@@ -209,7 +172,7 @@ impl View<'_> {
         self.summaries(found, &decided, now)
     }
 
-    /// What lists show of `found`, which are among the rows of this view and `decided`.
+    /// The summaries of `found`, which are rows of this view or of `decided`.
     fn summaries(
         &self,
         found: Vec<(&Row, &Digest)>,
@@ -246,15 +209,11 @@ impl View<'_> {
         Ok(found.into_iter().map(of).collect())
     }
 
-    /// The ids of [`View::proposals`].
-    ///
-    /// # Errors
-    /// As there.
     pub fn ids_of(&self, filter: &Filter, now: DateTime<Utc>) -> Result<Vec<ProposalId>> {
         Ok(self.proposals(filter, now)?.into_iter().map(|summary| summary.id).collect())
     }
 
-    /// The open ones that `is_wanted` lets through, oldest first.
+    /// The open proposals that `is_wanted` admits, oldest first.
     fn listed(
         &self,
         now: DateTime<Utc>,
@@ -265,19 +224,13 @@ impl View<'_> {
         self.summaries(found, &[], now)
     }
 
-    /// The proposals that are pending at `now` and change the file `path`, oldest first.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
+    /// The pending proposals that change the file `path`, oldest first.
     pub fn touching(&self, path: &RepoPath, now: DateTime<Utc>) -> Result<Vec<Summary>> {
         self.listed(now, |it| it.is_pending(now) && it.files.iter().any(|file| file.path == *path))
     }
 
-    /// Proposals that were decided differently in two clones, oldest first. They keep their refs until that is
-    /// settled.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
+    /// Proposals that two clones decided differently, oldest first. They keep their refs until a
+    /// person settles that.
     pub fn contested(&self, now: DateTime<Utc>) -> Result<Vec<Summary>> {
         self.listed(now, |digest| digest.summary.contested)
     }
@@ -293,10 +246,8 @@ impl View<'_> {
         Ok(self.listed(now, is_it)?.into_iter().find(|it| it.space == space).map(|it| it.id))
     }
 
-    /// The only proposal but `id` that is pending at `now` and makes `entry` of the file `path`.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
+    /// The pending proposal other than `id` that makes `entry` of the file `path`, if there is
+    /// exactly one.
     pub fn only_one_making(
         &self,
         (path, entry): (&RepoPath, &Entry),
@@ -315,35 +266,23 @@ impl View<'_> {
         Ok(if found.len() == 1 { found.pop().map(|only| only.id) } else { None })
     }
 
-    /// True if anything has ever been recorded.
     pub fn has_events(&self) -> bool {
         self.threads.ids().is_ok_and(|ids| !ids.is_empty())
             || self.threads.ledger().is_ok_and(|ledger| !ledger.chunks().is_empty())
     }
 
-    /// How many proposals are pending at `now`.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
     pub fn count_pending(&self, now: DateTime<Utc>) -> Result<usize> {
         Ok(digests(self.open()?).filter(|(_, digest)| digest.is_pending(now)).count())
     }
 
-    /// True if a proposal was ever applied.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
     pub fn has_applied(&self) -> Result<bool> {
         let is_applied =
             |row: &Row| row.digest().is_some_and(|digest| digest.summary.status == Status::Applied);
         Ok(self.open()?.iter().any(is_applied) || self.decided(None)?.any(|row| is_applied(&row)))
     }
 
-    /// The memory proposals with a staging id that were decided or ran out last, at most `most`, the
-    /// latest first.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
+    /// The `most` memory proposals with a staging id that were decided or expired last, the latest
+    /// first.
     pub fn settled(&self, now: DateTime<Utc>, most: usize) -> Result<Vec<ProposalId>> {
         let decided: Vec<Row> = self.decided(Some("\"staging\":\""))?.collect();
         let of = |(row, it): (&Row, &Digest)| {
@@ -358,14 +297,14 @@ impl View<'_> {
         Ok(found.into_iter().take(most).map(|(_, _, id, _)| id).collect())
     }
 
-    /// Threads of which pending refs and projections have to follow, at most `most`.
+    /// At most `most` threads with stale pending refs and projections.
     pub(super) fn due(&self, now: DateTime<Utc>, most: usize) -> Result<BTreeSet<ObjectId>> {
         let due = digests(self.open()?).filter(|(row, digest)| row.is_due(digest.is_pending(now)));
         Ok(due.filter_map(|(row, _)| row.id()).take(most).collect())
     }
 
-    /// Threads with a pending ref, at most `most`, whose proposal is not pending, and which no row of this says of:
-    /// they were closed, or the memo was deleted.
+    /// At most `most` threads with a pending ref and without a pending row: they were closed, or
+    /// the memo was deleted.
     pub(super) fn left(&self, now: DateTime<Utc>, most: usize) -> Result<BTreeSet<ObjectId>> {
         let names = refs::names(self.store().repository(), refs::PENDING);
         let pending =
@@ -377,8 +316,9 @@ impl View<'_> {
         Ok(ids.filter_map(|id| self.whole(&id).ok()).take(most).collect())
     }
 
-    /// This clone's threads that upkeep may close at `now`: decided or expired, and without an event for a week;
-    /// plans and direct patches without one for a month. None before there are [`CLOSED_AT_ONCE`] of them.
+    /// This clone's threads that upkeep may close: decided or expired ones without an event for a
+    /// week, and plans and direct patches without one for a month. Empty below [`CLOSED_AT_ONCE`]
+    /// of them.
     pub(super) fn to_close(&self, now: DateTime<Utc>) -> Vec<ObjectId> {
         let is_old = |row: &Row, days: i64| {
             now.timestamp_millis().saturating_sub(row.last)
@@ -397,12 +337,8 @@ impl View<'_> {
     }
 }
 
-// Files.
 impl View<'_> {
-    /// The steps that people's decisions have made of the file at `path`, those of the newest proposals first.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
+    /// The steps that people approved for the file at `path`, newest proposals first.
     pub fn approved_steps(&self, path: &RepoPath) -> Result<Vec<(ProposalId, Step)>> {
         let decided: Vec<Row> = self.decided(Some(&memo::spelled(path)))?.collect();
         let mut rows: Vec<_> = digests(self.open()?.iter().chain(&decided)).collect();
@@ -414,11 +350,8 @@ impl View<'_> {
         Ok(steps.collect())
     }
 
-    /// Hands each file that an undecided proposal changes to `each`, by path: with the proposal's id
-    /// and both sides.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
+    /// Calls `each` for each file of undecided proposals, by path, with the proposal's id and both
+    /// sides.
     pub fn open_paths(
         &self,
         mut each: impl FnMut(&RepoPath, &ProposalId, [Option<&Entry>; 2]),
@@ -435,10 +368,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// The files that the open proposal of the thread `thread` (hex) changes, with both sides, as its list has them.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
+    /// The files, with both sides, of the open thread `thread` (hex).
     pub fn files_of(
         &self,
         thread: &str,
@@ -448,7 +378,7 @@ impl View<'_> {
         Ok(files.map(|file| (&file.path, [file.before.as_ref(), file.after.as_ref()])))
     }
 
-    /// The private proposals and patches that may have made something of the file at `path`.
+    /// The private proposals and patches that may have changed the file at `path`.
     pub(super) fn private_at(&self, path: &RepoPath) -> Result<Vec<ObjectId>> {
         let is_it = |row: &&Row| {
             let at = match &row.subject {
@@ -466,10 +396,6 @@ impl View<'_> {
         Ok(rows.filter_map(Row::id).collect())
     }
 
-    /// The proposals that are pending at `now`, oldest first.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
     pub fn pending(&self, now: DateTime<Utc>) -> Result<Vec<&Digest>> {
         let mut pending: Vec<&Digest> =
             digests(self.open()?).map(|(_, it)| it).filter(|it| it.is_pending(now)).collect();
@@ -477,17 +403,14 @@ impl View<'_> {
         Ok(pending)
     }
 
-    /// Findings in the content of a revision, as [`View::keep_marks`] has kept them for `basis`.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
+    /// The marks of a revision, if they were kept for `basis`.
     pub fn known_marks(&self, basis: &str, revision: &str) -> Result<Option<String>> {
         let found = digests(self.open()?).find(|(_, it)| it.summary.revision == revision);
         let marks = found.and_then(|(_, digest)| digest.marks.as_ref());
         Ok(marks.filter(|(known, _)| known == basis).map(|(_, marks)| marks.clone()))
     }
 
-    /// Keeps the marks of pending revisions, as text, which count as long as `basis` is the same.
+    /// Keeps marks of pending revisions as text. They count as long as `basis` is the same.
     pub fn keep_marks<'m>(&self, basis: &str, marks: impl Iterator<Item = (&'m str, String)>) {
         let Ok(open) = self.open() else { return };
         let mut rows = Vec::new();
@@ -505,9 +428,8 @@ impl View<'_> {
     }
 }
 
-// Names.
 impl View<'_> {
-    /// The one proposal that `text` (an id or the beginning of one) names, open or closed.
+    /// The only proposal, open or closed, whose id begins with `text`.
     ///
     /// # Errors
     /// `invalid_id`, `proposal_not_found`, `ambiguous_id` with the candidates.
@@ -554,11 +476,11 @@ impl View<'_> {
         }
     }
 
-    /// The memory proposal whose staging id is `text`, or the only one whose id begins so.
+    /// The memory proposal with the staging id `text`, or the only one with that prefix.
     ///
     /// # Errors
-    /// `ambiguous_id` with the proposals, also where several have the very id: nothing keeps another clone from
-    /// bringing a second one.
+    /// `ambiguous_id`, also if several have the same staging id: another clone may send a second
+    /// one.
     pub fn staged(&self, text: &str) -> Result<Option<ProposalId>> {
         if !is_staging_id(text) {
             return Ok(None);
@@ -585,9 +507,6 @@ impl View<'_> {
     }
 
     /// The memory proposals whose staging id begins with `prefix`, newest first.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
     pub fn staging(&self, prefix: &str) -> Result<Vec<(String, ProposalId)>> {
         let decided: Vec<Row> = self.decided(Some(&format!("\"staging\":\"{prefix}")))?.collect();
         let mut found: Vec<_> = digests(self.open()?.iter().chain(&decided))
@@ -604,11 +523,11 @@ impl View<'_> {
             .collect())
     }
 
-    /// [`View::resolve`] and [`View::proposal`] in one. `ID@REV` also holds the current revision to
-    /// the beginning of its event id.
+    /// [`View::resolve`], then [`View::proposal`]. `ID@REV` requires a current revision whose event
+    /// id begins with `REV`.
     ///
     /// # Errors
-    /// As those; `revised_meanwhile`.
+    /// As these two; `revised_meanwhile`.
     pub fn find(&self, text: &str) -> Result<Proposal> {
         let (id, revision) = match text.split_once('@') {
             None => (text, None),
@@ -619,10 +538,7 @@ impl View<'_> {
         Ok(proposal)
     }
 
-    /// How many characters behind `prop_` suffice to name `proposal` among the open ones.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
+    /// [`Summary::prefix`] of `proposal`.
     pub fn prefix(&self, proposal: &ProposalId) -> Result<usize> {
         let found: Vec<_> =
             digests(self.open()?).filter(|(row, _)| proposal.is_of(&row.thread)).collect();
@@ -631,7 +547,6 @@ impl View<'_> {
     }
 }
 
-/// `ambiguous_id` with the ids that could be meant.
 pub(super) fn ambiguous(message: String, candidates: Vec<String>, hint: &str) -> Error {
     Error::new(&codes::AMBIGUOUS_ID, message).with("candidates", candidates).hint(hint)
 }
@@ -642,7 +557,7 @@ pub(super) fn not_found(text: &str) -> Error {
         .hint("`aye list` shows the pending ones, `aye list --status all` all")
 }
 
-/// Whether a text is (the beginning of) a staging id, which starts with a date and a `T`.
+/// True for a prefix of a staging id, which starts with a date and a `T`.
 fn is_staging_id(text: &str) -> bool {
     let bytes = text.as_bytes();
     !bytes.is_empty()
@@ -651,7 +566,6 @@ fn is_staging_id(text: &str) -> bool {
         && bytes.get(DATE).is_none_or(|byte| *byte == b'T')
 }
 
-/// An id with the beginning of its description.
 fn named(id: &ProposalId, description: Option<String>) -> String {
     let line = description.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
     match line.chars().count() {
@@ -661,32 +575,22 @@ fn named(id: &ProposalId, description: Option<String>) -> String {
     }
 }
 
-/// One line of the log.
 #[derive(Clone, Debug)]
 pub struct LogEntry {
-    /// The proposal, or the patch or plan, that it is about.
     pub id: ProposalId,
-    /// The event.
     pub stamped: Stamped,
 }
 
-/// A direct patch.
 #[derive(Clone, Debug)]
 pub struct DirectPatch {
-    /// Its id, of the same form as a proposal's.
     pub id: ProposalId,
-    /// The event that records it.
     pub stamped: Stamped,
-    /// The event that undid it.
     pub undone: Option<Stamped>,
 }
 
-// Events.
 impl View<'_> {
-    /// Events, newest first: of one thread or of all.
-    ///
-    /// # Errors
-    /// As [`View::proposal`]; of all threads those that cannot be read are left out.
+    /// Events of one thread or of all, newest first. Unreadable threads are skipped, except the
+    /// only one.
     pub fn log(&self, id: Option<&ProposalId>, limit: Option<usize>) -> Result<Vec<LogEntry>> {
         let mut all = Vec::new();
         for page in self.log_pages(id, limit) {
@@ -695,8 +599,8 @@ impl View<'_> {
         Ok(all)
     }
 
-    /// The same in pages of at most [`PAGE`] events. A thread is read when its newest event is the next one, so
-    /// that the last few events of many threads cost few threads.
+    /// [`View::log`] in pages of at most [`PAGE`] events. A thread is read when its newest event is
+    /// next, so the last events of many threads cost few reads.
     pub fn log_pages(&self, id: Option<&ProposalId>, limit: Option<usize>) -> LogPages<'_> {
         let threads = || -> Result<Vec<(i64, ObjectId)>> {
             if let Some(id) = id {
@@ -716,10 +620,6 @@ impl View<'_> {
         LogPages { view: self, is_of_one: id.is_some(), left, unread, read: BTreeMap::new(), error }
     }
 
-    /// The direct patches, oldest first, each with the event that undid it.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
     pub fn patches(&self) -> Result<Vec<DirectPatch>> {
         let decided: Vec<Row> = self.decided(Some("\"subject\":{\"patch\":"))?.collect();
         let mut found = Vec::new();
@@ -737,11 +637,8 @@ impl View<'_> {
         Ok(found)
     }
 
-    /// The thread and the last event, by time and id, of the plan of `branch` that `is_valid`: each event is the
-    /// whole plan.
-    ///
-    /// # Errors
-    /// As [`View::proposals`].
+    /// The thread and last event, by time and id, of the plan of `branch` among events that are
+    /// `is_valid`. Each event has the whole plan.
     pub fn plan_tip(
         &self,
         branch: &str,
@@ -771,22 +668,20 @@ impl View<'_> {
     }
 }
 
-/// The pages of [`View::log_pages`].
 pub struct LogPages<'v> {
     view: &'v View<'v>,
     is_of_one: bool,
-    /// How many events may still come.
+    /// Events that may still come.
     left: usize,
-    /// Threads that are still to be read, by the time of their newest event, the newest one last.
+    /// Unread threads by the time of their newest event, the newest last.
     unread: Vec<(i64, ObjectId)>,
-    /// Events that were read, by time, thread and their place in it. No event is earlier than one before it in
-    /// its thread, whatever its clock said.
+    /// Events that were read, by time, thread and place in it. An event with an earlier time than
+    /// its predecessor in the thread gets the latter's.
     read: BTreeMap<(i64, ObjectId, usize), Stamped>,
     error: Option<Error>,
 }
 
 impl LogPages<'_> {
-    /// The next event.
     fn entry(&mut self) -> Option<Result<LogEntry>> {
         loop {
             let newest = self.read.last_key_value().map_or(i64::MIN, |((time, ..), _)| *time);

@@ -1,4 +1,4 @@
-//! From object ids in events back to content.
+//! Content of the object ids in events.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -15,10 +15,10 @@ use crate::proposal::{ChangeRecord, Entry};
 use crate::repository::MOST;
 
 impl Store {
-    /// The content an entry names, which is a file that a proposal may have.
+    /// The content of an entry, within the size limit of a proposal's file.
     ///
     /// # Errors
-    /// `object_missing` if the blob is not there or damaged; `size_limit_exceeded`.
+    /// `object_missing` if the blob is missing or damaged; `size_limit_exceeded`.
     pub fn file(&self, entry: &Entry) -> Result<File> {
         self.file_of_at_most(entry, self.largest_file()?)
     }
@@ -27,23 +27,17 @@ impl Store {
         Ok(File { bytes: self.blob_of_at_most(&entry.id, most)?, mode: entry.file_mode() })
     }
 
-    /// Bytes of the largest file that a proposal of anybody may have here: 10 MiB, or what `aye.maxFileSize` says.
+    /// Size of the largest file of a proposal: 10 MiB, or `aye.maxFileSize` if that is more.
     fn largest_file(&self) -> Result<u64> {
         Ok(self.repository().settings()?.max_file_size.max(hunks::MOST_BYTES as u64))
     }
 
     /// The bytes of the blob `id` (hex), of at most 256 MiB.
-    ///
-    /// # Errors
-    /// As [`Store::blob_of_at_most`].
     pub fn blob(&self, id: &str) -> Result<Vec<u8>> {
         self.blob_of_at_most(id, MOST)
     }
 
-    /// The bytes of the blob `id` (hex), of at most `most`, fetched where this is a partial clone.
-    ///
-    /// # Errors
-    /// As [`Repository::blob_of_at_most`](crate::repository::Repository::blob_of_at_most).
+    /// The bytes of the blob `id` (hex), of at most `most`. A partial clone fetches it.
     pub fn blob_of_at_most(&self, id: &str, most: u64) -> Result<Vec<u8>> {
         if self.lacks(id) {
             return Err(self.repository().absent(id));
@@ -51,21 +45,18 @@ impl Store {
         self.repository().blob_of_at_most(id, most)
     }
 
-    /// Bytes of both sides of `change`, as far as they are here; by their headers, nothing is read.
+    /// Bytes of both sides of `change` that are in this clone, by their headers.
     pub fn size_of(&self, change: &ChangeRecord) -> u64 {
         change.before.iter().chain(&change.after).filter_map(|entry| self.size(entry)).sum()
     }
 
     /// Bytes of content that one changeset may name.
-    ///
-    /// # Errors
-    /// `invalid_config`.
     pub fn most_content(&self) -> Result<u64> {
         Ok(changeset::most_content(self.repository().settings()?.max_file_size))
     }
 
-    /// Refuses changes that name a file larger than a proposal may have, or more content than is held in memory at
-    /// once. An event of a few bytes may name a large blob any number of times.
+    /// Refuses changes with a too large file, or with more content than is kept in memory at once.
+    /// An event of a few bytes may name a large blob any number of times.
     fn admit(&self, changes: &[ChangeRecord], most: u64) -> Result<()> {
         let (largest, mut total) = (self.largest_file()?, 0_u64);
         for change in changes {
@@ -83,19 +74,19 @@ impl Store {
         Ok(())
     }
 
-    /// Whether both sides of all `changes` are in this clone: a partial one asks its remote for what is not.
+    /// True if both sides of all `changes` are in this clone.
     pub fn has_contents(&self, changes: &[ChangeRecord]) -> bool {
         let sides = changes.iter().flat_map(|change| [&change.before, &change.after]);
         sides.flatten().all(|entry| self.repository().has(&entry.id))
     }
 
-    /// The size in bytes of the content of `entry`, which is not loaded for that; `None` where it is not here.
+    /// The size of the content of `entry` by its header; `None` if it is not in this clone.
     pub fn size(&self, entry: &Entry) -> Option<u64> {
         let id = ObjectId::from_hex(entry.id.as_bytes()).ok()?;
         self.repository().header(id).ok().map(|(_, size)| size)
     }
 
-    /// `changeset`, which `changes` record, as a git patch: the ids in it are those of the records.
+    /// `changeset` as a git patch with the object ids of `changes`, which record it.
     pub fn patch(&self, changes: &[ChangeRecord], changeset: &Changeset) -> Vec<u8> {
         let mut ids = emit::Ids::from(self.repository().repo().object_hash());
         for ChangeRecord { path, before, after, .. } in changes {
@@ -106,34 +97,33 @@ impl Store {
         emit::git_patch(changeset, ids)
     }
 
-    /// Whether something that `changes` name is not here and may come: this is a partial clone.
+    /// True if this is a partial clone that lacks content of `changes`.
     pub fn awaits(&self, changes: &[ChangeRecord]) -> bool {
         self.repository().is_partial() && !self.has_contents(changes)
     }
 
-    /// The changeset that `revision` records, with content, which its own event holds.
+    /// The changeset of `revision`, with content from its own event's tree.
     ///
     /// # Errors
-    /// `object_missing`; `event_contradicts`; `size_limit_exceeded` if it names more than could be held in memory;
-    /// `changeset_invalid` if a hostile event breaks a changeset's rules; `thread_damaged`, `thread_incomplete`.
+    /// `object_missing`; `event_contradicts`; `size_limit_exceeded` if it does not fit into memory;
+    /// `changeset_invalid` if a hostile event breaks a changeset's rules; `thread_damaged`,
+    /// `thread_incomplete`.
     pub fn changeset(&self, revision: &Revision) -> Result<Changeset> {
         self.part_of(revision, &revision.changes)
     }
 
-    /// The changeset that `changes`, which are some of `revision`, record.
-    ///
-    /// # Errors
-    /// As [`Store::changeset`].
+    /// The changeset of `changes`, which are some of `revision`.
     pub fn part_of(&self, revision: &Revision, changes: &[ChangeRecord]) -> Result<Changeset> {
         self.require_held(&revision.event, changes)?;
         self.recorded(changes)
     }
 
-    /// Refuses `changes` of an event whose own tree lacks a content that they name: to be asked before that is
-    /// shown or written. A fetched event could otherwise have any object of this repository shown and sent.
+    /// Refuses `changes` of an event whose own tree lacks content that they name, before that is
+    /// shown or written. Otherwise a fetched event could have any object of this repository shown
+    /// and sent.
     ///
     /// # Errors
-    /// `thread_damaged`; `thread_incomplete` where a tree is not here.
+    /// `thread_damaged`; `thread_incomplete` if a tree is missing.
     pub(super) fn require_held(&self, event: &str, changes: &[ChangeRecord]) -> Result<()> {
         let known = self.held.borrow().get(event).cloned();
         let held: Rc<BTreeSet<ObjectId>> = match known {
@@ -154,26 +144,22 @@ impl Store {
             .hint("it is not decided on: ask its proposer to propose it again"))
     }
 
-    /// The changeset that `changes` record, whatever event holds it: for what neither shows nor writes it.
-    ///
-    /// # Errors
-    /// As [`Store::changeset`], but for the last two.
+    /// The changeset of `changes`, whatever event has the content: for callers that neither show
+    /// nor write it.
     pub fn recorded(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
         self.fetch_contents(changes);
         self.admit(changes, self.most_content()?)?;
         Changeset::new(self.load(changes, self.largest_file()?)?).map_err(|error| {
             match error.is(&crate::changeset::codes::NO_CHANGE) {
-                // Somebody else has proposed it: whoever reads it cannot change that.
+                // The reader cannot change another one's proposal.
                 true => error.hint("there is nothing to apply: aye reject ID -m TEXT"),
                 false => error,
             }
         })
     }
 
-    /// The changeset that `changes` of `revision`, of which each was asked for by name, record: also of large files.
-    ///
-    /// # Errors
-    /// As [`Store::changeset`].
+    /// The changeset of `changes` of `revision` that the user named one by one, large files
+    /// included.
     pub fn asked_for(&self, revision: &Revision, changes: &[ChangeRecord]) -> Result<Changeset> {
         self.require_held(&revision.event, changes)?;
         self.fetch_contents(changes);
@@ -208,7 +194,6 @@ impl Store {
     }
 }
 
-/// What to do about a proposal that is too large.
 const TOO_LARGE: &str = "`aye diff ID -- FILE` shows a file of it; aye.maxFileSize in git's configuration raises the limit";
 
 fn too_large(path: &RepoPath, size: u64, limit: u64) -> Error {
@@ -217,7 +202,7 @@ fn too_large(path: &RepoPath, size: u64, limit: u64) -> Error {
     Error::new(&SIZE_LIMIT, why).with("path", path).with("limit", limit).hint(TOO_LARGE)
 }
 
-/// `size_limit_exceeded` where the files of a proposal have more than `limit` bytes together.
+/// `size_limit_exceeded` if the files of a proposal have more than `limit` bytes together.
 pub fn too_much(limit: u64) -> Error {
     let why = format!("its files have more than {limit} bytes together");
     Error::new(&SIZE_LIMIT, why).with("limit", limit).hint(TOO_LARGE)

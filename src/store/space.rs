@@ -1,8 +1,8 @@
-//! Private and shared: the two spaces of threads, the clone's own name in them, and the remotes that it
-//! shares with.
+//! Private and shared: the two spaces of threads, this clone's name, and the remotes that it shares
+//! with.
 //!
-//! The directory of a ref is its audience. `refs/aye/p/` is sent below this clone's own directory of the
-//! remote, so that pushes of two clones never conflict; `refs/aye/private/` is never sent.
+//! The directory of a ref tells who sees it. `refs/aye/p/` is sent below this clone's own directory
+//! at the remote, so pushes of two clones never conflict. `refs/aye/private/` is never sent.
 
 use bstr::ByteSlice as _;
 use gix::ObjectId;
@@ -14,23 +14,19 @@ use super::{Store, View, codes};
 use crate::error::{Error, Result};
 use crate::repository::codes as repository_codes;
 
-/// Where the directories of all clones are at a remote.
+/// The directory of all clones' directories at a remote.
 pub const BY: &str = "refs/aye/by/";
 
-/// Who may see a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Space {
-    /// Whoever can read the remotes that this clone shares with.
+    /// Everybody who can read the remotes that this clone shares with.
     Shared,
-    /// This clone alone.
     Private,
 }
 
 impl Space {
-    /// Both.
     pub const ALL: [Self; 2] = [Self::Shared, Self::Private];
 
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Shared => "shared",
@@ -38,7 +34,7 @@ impl Space {
         }
     }
 
-    /// The directory of this clone's refs in it, with a slash at its end.
+    /// The directory of this clone's refs, with a slash at its end.
     pub fn directory(self) -> &'static str {
         match self {
             Self::Shared => refs::SHARED,
@@ -46,35 +42,32 @@ impl Space {
         }
     }
 
-    /// This clone's ref of the thread `id`.
     pub fn name(self, id: &ObjectId) -> String {
         format!("{}{id}", self.directory())
     }
 
-    /// The ref of the tombstone of the thread `id`.
     pub fn tombstone(self, id: &ObjectId) -> String {
         format!("{}{GONE}/{id}", self.directory())
     }
 
-    /// The ref of the chunk `id` of this clone's ledger.
     pub fn chunk(self, id: &ObjectId) -> String {
         format!("{}{CLOSED}/{id}", self.directory())
     }
 }
 
-/// The refspec by which `git push` sends what `clone` shares.
+/// The refspec for `git push` of the threads that `clone` shares.
 pub fn push_refspec(clone: &str) -> String {
     format!("{}*:{BY}{clone}/*", refs::SHARED)
 }
 
-/// The refspec by which `git fetch` gets what other clones share. Without `+`: git itself refuses what
-/// goes back.
+/// The refspec for `git fetch` of other clones' threads. It has no `+`: git itself refuses refs
+/// that go back.
 pub fn fetch_refspec(remote: &str) -> String {
     format!("{BY}*:{}{remote}/*", refs::REMOTES)
 }
 
 impl Store {
-    /// The name of this clone in its events and at remotes: `aye.clone`, if it has one.
+    /// This clone's name in events and at remotes: `aye.clone`, if set.
     pub fn clone_id(&self) -> Option<String> {
         if let Some(only) = &self.only_as {
             return only.clone();
@@ -83,7 +76,7 @@ impl Store {
         made.or_else(|| self.repository().config("aye.clone").filter(|id| !id.is_empty()))
     }
 
-    /// [`Store::clone_id`], and the names that the clone had before it was found to be a copy.
+    /// [`Store::clone_id`], and this clone's former names.
     pub fn clone_ids(&self) -> Vec<String> {
         let config = self.repository().repo().config_snapshot();
         let former = config.plumbing().strings("aye.formerClone").unwrap_or_default();
@@ -91,7 +84,7 @@ impl Store {
         self.clone_id().into_iter().chain(former).collect()
     }
 
-    /// [`Store::clone_id`], which is made at the first write. The caller holds the store's lock.
+    /// [`Store::clone_id`], created at the first write. The caller holds the store's lock.
     ///
     /// # Errors
     /// `ci_has_no_clone`; `invalid_config`; `git_failed`.
@@ -100,7 +93,7 @@ impl Store {
         if let Some(id) = self.clone_id() {
             return accepted(id);
         }
-        // Another process may have made it since this one read its configuration.
+        // Another process may have created it since this one read its configuration.
         let answer =
             self.repository().git()?.args(["config", "--local", "--get", "aye.clone"]).answer()?;
         let mut id = answer.stdout.to_str_lossy().trim().to_owned();
@@ -113,12 +106,9 @@ impl Store {
         Ok(id)
     }
 
-    /// Fetched refs in this clone's own directory of a remote that this clone's refs do not reach: a copy of
-    /// this clone, or this one before it was restored from a backup, has written them. No push of this clone
-    /// will get through.
-    ///
-    /// # Errors
-    /// If the refs cannot be read.
+    /// Fetched refs in this clone's own directory that its own refs do not reach. A copy of this
+    /// clone, or this one before a backup was restored, has written them. No push of this clone
+    /// will succeed.
     pub fn copied_refs(&self, view: &View<'_>) -> Result<Vec<String>> {
         let Some(here) = self.clone_id() else { return Ok(Vec::new()) };
         let mut found = Vec::new();
@@ -144,7 +134,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Gives this clone a new name; the present one becomes a former one. Returns the new one.
+    /// Gives this clone a new name and returns it; the present one becomes a former one.
     ///
     /// # Errors
     /// `busy`, `git_failed`, `ci_has_no_clone`.
@@ -152,7 +142,7 @@ impl Store {
         self.require_clone()?;
         let _lock = self.lock()?;
         let git = || Ok::<_, Error>(self.repository().git()?.args(["config", "--local"]));
-        // In this order a crash leaves a name that is present and former at once: harmless.
+        // After a crash the name is present and former at once, which is harmless.
         if let Some(former) = self.clone_id() {
             git()?.args(["--add", "aye.formerClone", &former]).run()?;
         }
@@ -162,8 +152,8 @@ impl Store {
         Ok(id)
     }
 
-    /// The names that the ref `name` has at remotes, each behind its remote: where this clone sends it, or
-    /// where it was fetched from.
+    /// The names of the ref `name` at remotes, with the remote: the sent one, or the one that was
+    /// fetched.
     pub fn at_remotes(&self, name: &str) -> Vec<(String, String)> {
         if let Some(rest) = name.strip_prefix(refs::SHARED) {
             let clones = self.clone_ids();
@@ -182,18 +172,18 @@ impl Store {
         vec![(remote.clone(), format!("{BY}{rest}"))]
     }
 
-    /// Whatever is written names `clone` instead of an `aye.clone` of this clone's own, or is refused
-    /// (`ci_has_no_clone`): a build machine's clone is thrown away, and the directory of each of its runs
-    /// would stay at the remote for ever.
+    /// Makes events name `clone` instead of this clone's `aye.clone`; without a name writes are
+    /// refused (`ci_has_no_clone`). A build machine's clone is thrown away, and each run's
+    /// directory would stay at the remote for ever.
     ///
     /// # Errors
-    /// `invalid_config` if that is not a valid name.
+    /// `invalid_config` if the name is invalid.
     pub fn write_only_as(&mut self, clone: Option<String>) -> Result<()> {
         self.only_as = Some(clone.map(accepted).transpose()?);
         Ok(())
     }
 
-    /// Refuses where nothing can be written in the name of a clone.
+    /// Refuses a write without a clone's name.
     ///
     /// # Errors
     /// `ci_has_no_clone`.
@@ -211,18 +201,16 @@ impl Store {
         ))
     }
 
-    /// The remotes that this clone shares with.
     pub fn sync_remotes(&self) -> Vec<String> {
         sync_remotes(self.repository().repo())
     }
 }
 
-/// The names of all remotes, as git's configuration has them.
 pub(super) fn remotes(repo: &gix::Repository) -> Vec<String> {
     repo.remote_names().iter().map(|name| name.to_str_lossy().into_owned()).collect()
 }
 
-/// The remotes of `aye.syncRemote`, or else `origin`, or else the only one there is.
+/// The remotes of `aye.syncRemote`, or else `origin`, or else the only one.
 pub(super) fn sync_remotes(repo: &gix::Repository) -> Vec<String> {
     let config = repo.config_snapshot();
     let named = config.plumbing().strings("aye.syncRemote").unwrap_or_default();
@@ -248,18 +236,17 @@ fn accepted(id: String) -> Result<String> {
     ))
 }
 
-/// One line of what git tells a pre-push hook about a ref that is sent.
+/// A line of a pre-push hook's input.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent<'a> {
-    /// The ref here, or what else names the commit.
+    /// The ref here, or another name of the commit.
     pub local: &'a str,
-    /// The ref there.
     pub remote: &'a str,
 }
 
 impl Sent<'_> {
-    /// The reason why it may not be sent to any remote, if there is one: it is this clone's own. As in
-    /// `+private/x:p/x`, either side may tell.
+    /// The reason why no remote may get it: one of the names is this clone's own. Both are checked,
+    /// as in `+private/x:p/x`.
     pub fn refusal(self) -> Option<String> {
         const NEVER: [&str; 7] =
             ["private/", "remotes/", "kept/", "broken/", "pending/", "session/", "before/"];

@@ -1,4 +1,4 @@
-//! The store in repositories of its own: what is written is read, listed and remembered.
+//! The store in scratch repositories.
 
 use chrono::{DateTime, Duration, TimeZone as _, Utc};
 
@@ -143,7 +143,6 @@ fn a_proposal_is_listed_and_resolved_and_its_duplicate_is_found() {
         let text = &proposal.id.as_str()[..5 + found[0].prefix];
         assert_eq!(view.find(text).unwrap().id, proposal.id);
         assert_eq!(view.pending(at(3)).unwrap().len(), 2);
-        // Once from the memo, and once without.
         store.forget_memo();
     }
     let view = store.view().unwrap();
@@ -236,7 +235,7 @@ fn a_private_proposal_is_published_under_its_id() {
     let private = NewProposal { private: true, ..new("two\n") };
     let proposal = store.propose(&agent(), at(0), private).unwrap().0;
     assert_eq!(store.view().unwrap().space(&proposal.id).unwrap(), Space::Private);
-    // What stands on it is private, too.
+    // A proposal on a private one is private, too.
     let above = NewProposal { changeset: changeset("a.txt", Some("two\n"), "three\n"), ..new("") };
     let above = store.propose(&agent(), at(1), above).unwrap().0;
     assert_eq!(store.view().unwrap().space(&above.id).unwrap(), Space::Private);
@@ -370,7 +369,7 @@ fn pending_refs_and_projections_follow_and_expire() {
     assert!(!store.is_unfinished(&view, at(1)));
     let examined = store.examine(&view, true, at(1)).unwrap();
     assert!(examined.refs.is_empty() && examined.projections.unwrap().is_empty());
-    // The week is over, and the next writer removes them.
+    // After the week the next writer removes them.
     let late = at(86_400 * 8);
     assert!(store.is_unfinished(&store.view().unwrap(), late));
     store.write(&agent(), late, |_| Ok(())).unwrap();
@@ -378,7 +377,6 @@ fn pending_refs_and_projections_follow_and_expire() {
     assert!(!store.is_unfinished(&store.view().unwrap(), late));
     assert_eq!(store.rebuild_projections(&store.view().unwrap(), at(2)).unwrap(), 1);
     assert_eq!(is_projected(), (true, true));
-    // Without a memo, too.
     store.forget_memo();
     store.write(&agent(), late, |_| Ok(())).unwrap();
     assert_eq!(is_projected(), (false, false));

@@ -1,8 +1,8 @@
-//! Threads: the refs that lead to the events of a proposal, checked one by one, and what they lead to.
+//! Threads: the refs that lead to the events of a proposal, and the commits that they lead to.
 //!
-//! A fetched ref is hostile until it was walked: one that leads to anything but events of its thread is set
-//! aside alone, by name, and all others count. Whether a ref counts depends on nothing but what it leads to,
-//! so that all clones agree.
+//! A fetched ref is hostile until it was walked. If it leads to anything but events of its thread
+//! it is set aside by name, and all other refs count. The result depends only on the commits that
+//! the ref leads to, so all clones agree.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -21,85 +21,71 @@ use crate::proposal::{
     Data, Event, History, Manifest, Papers, ProposalId, Stamped, Statement, codes as proposal_codes,
 };
 
-/// Most events, and bytes of their commits, that a ref leads to.
+/// Events, and bytes of their commits, that a ref may lead to.
 const MOST: (usize, u64) = (1_000, 16 << 20);
 
-/// Most events and bytes up to which a writer takes tips of others as parents; the rest is room for its own.
-/// Otherwise two floods below an honest event make the ref of an honest clone too long for everybody else.
+/// Events and bytes up to which a writer takes other clones' tips as parents; the rest is room for
+/// its own. Otherwise two floods below an honest event would make an honest clone's ref too long
+/// for everybody else.
 const ROOM: (usize, u64) = (500, 8 << 20);
 
 /// Events that one command may add, and bytes of one.
 const MOST_ADDED: (usize, u64) = (16, 1 << 20);
 
-/// Most parents of an event.
+/// Parents of an event.
 const MOST_PARENTS: usize = 16;
 
-/// Most refs of other clones that are read of a thread.
+/// Fetched refs that are read of a thread.
 const MOST_FETCHED: usize = 64;
 
-/// Largest commit of an event, in bytes.
+/// Bytes of an event's commit.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Most bytes of manifests and lists that a ref leads to.
+/// Bytes of manifests and lists that a ref may lead to.
 const MOST_LISTED: u64 = 64 << 20;
 
-/// Most bytes that are read of the fetched refs of a thread, and most that are kept of them in memory; more
-/// refs are named and not read. Of an own ref nothing is left out.
+/// Bytes that are read of a thread's fetched refs, and bytes of memory for them. More refs are
+/// named and not read. Own refs have no such limit.
 const MOST_READ: u64 = 32 << 20;
 const MOST_KEPT: u64 = 32 << 20;
 
-/// Bytes of memory of a value of JSON, and of a byte of a list or a manifest.
+/// Bytes of memory for a value of JSON, and for a byte of a list or a manifest.
 const PER_VALUE: u64 = 64;
 const PER_BYTE: u64 = 4;
 
-/// Where a tip stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// This clone's own ref.
     Own,
-    /// The ref of another clone.
     Fetched {
-        /// The remote.
         remote: String,
-        /// Its directory there.
         clone: String,
     },
-    /// A ref of another clone that its remote has lost.
+    /// Another clone's ref that its remote has lost.
     Kept,
-    /// This clone's ledger.
     Closed,
-    /// The ledger of another clone.
     ClosedElsewhere,
 }
 
 /// A commit that a ref or a chunk gives for a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tip {
-    /// The name of the ref.
     pub name: String,
-    /// The commit; null where the ref holds no id.
+    /// The commit; null if the ref holds no id.
     pub id: ObjectId,
-    /// Whose it is.
     pub source: Source,
-    /// The space it is in.
     pub space: Space,
 }
 
 impl Tip {
-    /// Whether it is of this clone.
     pub fn is_own(&self) -> bool {
         matches!(self.source, Source::Own | Source::Closed)
     }
 }
 
-/// A ref that does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetAside {
-    /// Its name.
     pub name: String,
-    /// The reason, as an error has it.
     pub code: &'static Code,
-    /// The reason in words.
     pub why: String,
 }
 
@@ -117,7 +103,7 @@ impl SetAside {
         }
     }
 
-    /// The error of what needs this ref.
+    /// The error for a command that needs this ref.
     pub(super) fn error(&self, repo: &gix::Repository) -> Error {
         let error = Error::new(self.code, format!("{}: {}", self.name, self.why));
         error.with("ref", self.name.as_str()).hint(if !self.code.eq(&codes::THREAD_INCOMPLETE) {
@@ -132,31 +118,25 @@ impl SetAside {
     }
 }
 
-/// One thread, read.
 #[derive(Clone, Debug)]
 pub struct Thread {
-    /// The id of its first event.
     pub id: ObjectId,
-    /// Who may see it.
     pub space: Space,
-    /// The events that count.
     pub history: History,
     /// The tips that no other reaches, sorted.
     pub tips: Vec<ObjectId>,
-    /// This clone's own tip.
     pub own: Option<ObjectId>,
-    /// The refs that do not count.
     pub aside: Vec<SetAside>,
     parents: Vec<ObjectId>,
-    /// Events and bytes behind the parents.
+    /// Events and bytes below the parents.
     below: (usize, u64),
-    /// Bytes of memory that it takes, by a guess.
+    /// Estimated bytes of memory.
     pub(super) weight: u64,
 }
 
 impl Thread {
-    /// The parents of the next event of this clone, sorted: its own tip, and those of others that leave room
-    /// for its own events.
+    /// The sorted parents of this clone's next event: its own tip, and other clones' tips that
+    /// leave room for its own events.
     ///
     /// # Errors
     /// `thread_too_long`.
@@ -174,28 +154,28 @@ impl Thread {
         .hint("propose it again: aye propose --instead-of names this one"))
     }
 
-    /// How many events the next one of this clone has seen.
+    /// Number of events that this clone's next event has seen.
     pub fn len(&self) -> usize {
         self.below.0
     }
 
-    /// True of no thread: each has a first event.
+    /// Always false: each thread has a first event.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The clone that an event written here names, of `ids`, which are the present and former names of this
-    /// one: the name that the first event has, or else the present one.
+    /// The clone's name in new events: the first of `ids` (this clone's present and former names)
+    /// that the first event has, or the present one.
     pub fn clone_of(&self, ids: &[String]) -> Option<String> {
         let first = self.history.first().map(|first| &first.event.clone);
         let mut all = ids.iter();
         all.clone().find(|id| Some(*id) == first).or_else(|| all.next()).cloned()
     }
 
-    /// Refuses an event whose own tree lacks a content that it names.
+    /// Refuses an event whose own tree lacks content that it names.
     ///
     /// # Errors
-    /// `thread_damaged`; `thread_incomplete` where a tree is not here.
+    /// `thread_damaged`; `thread_incomplete` if a tree is missing.
     pub fn require_content(&self, store: &Store, event: &str) -> Result<()> {
         match self.history.get(event) {
             Some(stamped) => store.require_held(event, stamped.event.data.changes()),
@@ -203,13 +183,12 @@ impl Thread {
         }
     }
 
-    /// This clone's ref of it, which may not be there yet.
+    /// This clone's ref, which may not exist yet.
     pub fn name(&self) -> String {
         self.space.name(&self.id)
     }
 }
 
-/// The refs of all threads at one moment, by what they are of.
 #[derive(Default)]
 struct All {
     threads: BTreeMap<ObjectId, Vec<Ref>>,
@@ -217,17 +196,16 @@ struct All {
     chunks: Vec<(String, Name)>,
 }
 
-/// A ref, whose file is read when somebody asks for it.
+/// A ref, whose file is read when it is needed.
 #[derive(Clone)]
 struct Ref {
     name: String,
     origin: Origin,
-    /// Where it is known to point: it is packed.
     target: Option<ObjectId>,
 }
 
-/// The threads of a store. The names of their refs are read at once when somebody asks for one, and stay as
-/// they were found; so do their targets, which are read thread by thread.
+/// The threads of a store. The names of all refs are read at the first query, and targets thread by
+/// thread. Both stay as they were read.
 pub struct Threads<'s> {
     store: &'s Store,
     all: OnceCell<All>,
@@ -236,12 +214,11 @@ pub struct Threads<'s> {
 }
 
 impl<'s> Threads<'s> {
-    /// Those of `store`, of which nothing is read yet.
     pub fn new(store: &'s Store) -> Self {
         Self { store, all: OnceCell::new(), read: RefCell::default(), ledger: OnceCell::new() }
     }
 
-    /// The threads that have a ref, less those that this clone has purged.
+    /// The threads with a ref that this clone has not purged.
     ///
     /// # Errors
     /// `thread_damaged` if refs cannot be read.
@@ -250,10 +227,7 @@ impl<'s> Threads<'s> {
         Ok(all.threads.keys().filter(|id| !all.is_purged(id)).copied().collect())
     }
 
-    /// All threads, open and closed, of chunks as far as they can be read, less those that this clone has purged.
-    ///
-    /// # Errors
-    /// As [`Threads::ids`].
+    /// All threads that this clone has not purged, open and closed. Unreadable chunks are skipped.
     pub(super) fn all_ids(&self) -> Result<BTreeSet<ObjectId>> {
         let (all, ledger) = (self.all()?, self.ledger()?);
         let mut ids = self.ids()?;
@@ -264,11 +238,7 @@ impl<'s> Threads<'s> {
         Ok(ids)
     }
 
-    /// The threads, open and closed, whose ids begin with `prefix` (hex), less those that this clone has
-    /// purged.
-    ///
-    /// # Errors
-    /// As [`Threads::ids`].
+    /// The threads, open and closed, with this `prefix` (hex) that this clone has not purged.
     pub fn find(&self, prefix: &str) -> Result<BTreeSet<ObjectId>> {
         let digits = self.store.repository().repo().object_hash().len_in_hex();
         let end = |digit: char| {
@@ -284,16 +254,13 @@ impl<'s> Threads<'s> {
         Ok(found)
     }
 
-    /// The tips of the thread `id`, with those of the ledger; none where there is no such thread, or this clone
-    /// has purged it.
-    ///
-    /// # Errors
-    /// As [`Threads::ids`].
+    /// The tips of the thread `id`, with those of the ledger; empty for an unknown or purged
+    /// thread.
     pub fn tips(&self, id: &ObjectId) -> Result<Vec<Tip>> {
         if self.is_gone(id)? { Ok(Vec::new()) } else { self.found(id).map(|(tips, _)| tips) }
     }
 
-    /// As [`Threads::tips`], purged or not, and a chunk of this clone that may have more and cannot be read.
+    /// As [`Threads::tips`], purged or not, with an unreadable own chunk that may have more.
     pub(super) fn found(&self, id: &ObjectId) -> Result<(Vec<Tip>, Option<SetAside>)> {
         let own = |it: &&Ref| matches!(it.origin, Origin::Shared | Origin::Private);
         let named = self.all()?.threads.get(id).into_iter().flatten().filter(own).count();
@@ -312,49 +279,32 @@ impl<'s> Threads<'s> {
         Ok((tips, failed))
     }
 
-    /// Who may see the thread `id`: private where this clone has it in `private/` and has not published it.
-    ///
-    /// # Errors
-    /// As [`Threads::ids`].
+    /// The space of the thread `id`: private if this clone has it in `private/` and has not
+    /// published it.
     pub fn space(&self, id: &ObjectId) -> Result<Space> {
         Ok(space_of(&self.tips(id)?))
     }
 
     /// A hash of the tips of the thread `id`, with those of the ledger.
-    ///
-    /// # Errors
-    /// As [`Threads::ids`].
     pub fn key(&self, id: &ObjectId) -> Result<String> {
         Ok(hash_of(&self.tips(id)?, ""))
     }
 
-    /// A hash of the refs of the thread `id` and of the names of all chunks. While it stays the same, so does
-    /// [`Threads::key`]; no chunk is read for it.
+    /// A hash of the refs of the thread `id` and of the names of all chunks. While it is the same,
+    /// so is [`Threads::key`]. No chunk is read.
     pub(super) fn stamp(&self, id: &ObjectId) -> Result<String> {
         Ok(hash_of(&self.refs_of(id)?, self.ledger()?.stamp()))
     }
 
-    /// Whether this clone has purged the thread `id`.
-    ///
-    /// # Errors
-    /// As [`Threads::ids`].
     pub fn is_gone(&self, id: &ObjectId) -> Result<bool> {
         Ok(self.all()?.is_purged(id))
     }
 
-    /// The threads that this clone has purged.
-    ///
-    /// # Errors
-    /// As [`Threads::ids`].
     pub fn purged(&self) -> Result<impl Iterator<Item = &ObjectId>> {
         let all = self.all()?;
         Ok(all.tombstones.keys().filter(|id| all.is_purged(id)))
     }
 
-    /// The tombstones of this clone and of others, with the thread that each is of.
-    ///
-    /// # Errors
-    /// As [`Threads::ids`].
     pub fn tombstones(&self) -> Result<Vec<(ObjectId, Tip)>> {
         let all = self.all()?.tombstones.iter();
         Ok(all
@@ -362,16 +312,11 @@ impl<'s> Threads<'s> {
             .collect())
     }
 
-    /// The chunks of this clone and of others.
-    ///
-    /// # Errors
-    /// As [`Threads::ids`].
     pub fn ledger(&self) -> Result<&Ledger> {
         let chunks = &self.all()?.chunks;
         Ok(self.ledger.get_or_init(|| Ledger::new(self.store, chunks.iter().cloned())))
     }
 
-    /// Whether all refs that were read are where they were.
     pub fn is_current(&self) -> bool {
         let Some(then) = self.all.get() else { return true };
         let now = Threads::new(self.store);
@@ -383,7 +328,7 @@ impl<'s> Threads<'s> {
                 .all(|(id, tips)| now.refs_of(id).is_ok_and(|now| *now == **tips))
     }
 
-    /// Goes on with this clone's ref of the thread `id` at `tip`, where the caller has moved it.
+    /// Records that the caller has moved this clone's ref of the thread `id` to `tip`.
     pub(super) fn moved(&mut self, id: ObjectId, space: Space, tip: ObjectId) {
         self.read.get_mut().remove(&id);
         let Some(all) = self.all.get_mut() else { return };
@@ -395,7 +340,7 @@ impl<'s> Threads<'s> {
         refs.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     }
 
-    /// Where a ref is; null where it cannot be read, `None` where it is a symbolic one.
+    /// The tip of a ref; null if it cannot be read, `None` if it is symbolic.
     fn tip(&self, of: &Ref) -> Option<Tip> {
         let repository = self.store.repository();
         let null = || ObjectId::null(repository.repo().object_hash());
@@ -412,8 +357,8 @@ impl<'s> Threads<'s> {
         Some(Tip { name: of.name.clone(), id, source, space })
     }
 
-    /// The names of all refs. A thread is in a chunk before its ref goes, so that packed refs are looked at
-    /// before anything else, too.
+    /// The names of all refs. A thread is in a chunk before its ref is deleted, so packed refs are
+    /// read first.
     fn all(&self) -> Result<&All> {
         if let Some(all) = self.all.get() {
             return Ok(all);
@@ -442,7 +387,6 @@ impl<'s> Threads<'s> {
         Ok(self.all.get_or_init(|| all))
     }
 
-    /// The refs of the thread `id`, in the order of their names.
     fn refs_of(&self, id: &ObjectId) -> Result<Rc<[Tip]>> {
         if let Some(tips) = self.read.borrow().get(id) {
             return Ok(tips.clone());
@@ -453,11 +397,11 @@ impl<'s> Threads<'s> {
         Ok(tips)
     }
 
-    /// The thread `id`, from its commits.
+    /// Reads the thread `id` from its commits.
     ///
     /// # Errors
-    /// `proposal_not_found`, `proposal_purged`; `thread_damaged` where this clone's own ref, or every ref, is
-    /// bad; `thread_incomplete` where an object is not here that they need.
+    /// `proposal_not_found`, `proposal_purged`; `thread_damaged` if this clone's own ref, or every
+    /// ref, is bad; `thread_incomplete` if an object is missing.
     pub fn read(&self, id: &ObjectId) -> Result<Thread> {
         if self.is_gone(id)? {
             let id = ProposalId::from_event(&id.to_string());
@@ -481,10 +425,10 @@ impl<'s> Threads<'s> {
         Reading::new(self.store, *id).thread(tips)
     }
 
-    /// As [`Threads::read`], of one that is private.
+    /// As [`Threads::read`], for a private thread.
     ///
     /// # Errors
-    /// `not_private` where there is nothing to publish.
+    /// `not_private`.
     pub fn read_private(&self, id: &ObjectId) -> Result<Thread> {
         let thread = self.read(id)?;
         if thread.space == Space::Private {
@@ -498,7 +442,6 @@ impl<'s> Threads<'s> {
 }
 
 impl All {
-    /// Whether this clone has a tombstone of the thread `id`.
     fn is_purged(&self, id: &ObjectId) -> bool {
         let mut tombstones = self.tombstones.get(id).into_iter().flatten();
         tombstones.any(|it| matches!(it.origin, Origin::Shared | Origin::Private))
@@ -522,7 +465,6 @@ fn space_of(tips: &[Tip]) -> Space {
     if is_private { Space::Private } else { Space::Shared }
 }
 
-/// All blobs that the own tree of `event` names.
 pub(super) fn blobs_of(store: &Store, event: &ObjectId) -> Result<BTreeSet<ObjectId>> {
     let repo = store.repository().repo();
     let read = || -> Result<BTreeSet<ObjectId>, Unread> {
@@ -552,7 +494,7 @@ pub(super) fn blobs_of(store: &Store, event: &ObjectId) -> Result<BTreeSet<Objec
     read().map_err(|why| SetAside::unread(event.to_string(), &why).error(repo))
 }
 
-/// The thread that `commit` says it is an event of: the first one that its first parents lead to. Nothing is
+/// The thread that `commit` claims to be an event of: the end of its first parents. Nothing is
 /// checked.
 pub(super) fn first_of(store: &Store, commit: ObjectId) -> Option<ObjectId> {
     let repo = store.repository().repo();
@@ -578,36 +520,28 @@ fn not_an_event(commit: &ObjectId, why: &str) -> Unread {
     Unread::Bad(format!("commit {commit} is not an event: {why}"))
 }
 
-/// A commit that was read.
 struct Node {
     parents: Vec<ObjectId>,
     tree: ObjectId,
-    /// Of the commit.
     bytes: u64,
-    /// Bytes of memory that the event takes, by a guess from above.
     weight: u64,
-    /// Of manifest and lists.
     listed: u64,
-    /// `None` once it is known to be on no good ref.
+    /// `None` once no good ref is known to lead here.
     stamped: Option<Stamped>,
-    /// Manifest and lists are still to be read.
     is_open: bool,
 }
 
-/// The reading of one thread, ref by ref.
 struct Reading<'s> {
     store: &'s Store,
     id: ObjectId,
     nodes: HashMap<ObjectId, Node>,
     /// Commits that make every ref bad which leads to them.
     bad: HashMap<ObjectId, Unread>,
-    /// Bytes that were read of fetched refs.
     spent: u64,
-    /// Bytes of memory that the events take.
     weight: u64,
 }
 
-/// A ref that was walked, and the commits that it leads to.
+/// A walked ref, with the commits that it leads to.
 struct Walked {
     tip: Tip,
     reach: HashSet<ObjectId>,
@@ -625,7 +559,7 @@ impl<'s> Reading<'s> {
         tips.retain(|tip| space == Space::Private || tip.space == space);
         let own = tips.iter().find(|tip| tip.source == Source::Own && tip.space == space);
         let own = own.map(|tip| tip.id);
-        // The own ones first, then by the directories of their clones.
+        // Own refs first, then others by name.
         tips.sort_by(|a, b| (!a.is_own(), &a.name).cmp(&(!b.is_own(), &b.name)));
         let mut seen = HashSet::new();
         let mut fetched = 0;
@@ -679,18 +613,18 @@ impl<'s> Reading<'s> {
         Ok(Thread { id: self.id, space, history, tips, own, aside, parents, below, weight })
     }
 
-    /// Whether an object that is missing may come later, so that nothing is said of the thread without it.
+    /// True if a missing object may come later, so that the thread is not folded without it.
     fn awaits(&self, why: &SetAside) -> bool {
         why.code == &codes::THREAD_INCOMPLETE && self.store.repository().is_partial()
     }
 
-    /// The commits that `tip` leads to, under the limits of a ref alone.
+    /// The commits that `tip` leads to, within the limits of one ref.
     fn walk(&mut self, tip: &Tip) -> Result<HashSet<ObjectId>, SetAside> {
         let mut fresh = Vec::new();
         let walked = self.reach(tip, &mut fresh);
         match &walked {
             Ok(_) => self.weight += fresh.iter().map(|id| self.nodes[id].weight).sum::<u64>(),
-            // Other refs may lead there as well; their events are read again then.
+            // Other refs may lead there as well; the events are read again for these.
             Err(_) => fresh.iter().for_each(|id| {
                 self.nodes.entry(*id).and_modify(|node| node.stamped = None);
             }),
@@ -745,7 +679,7 @@ impl<'s> Reading<'s> {
         Ok(reach)
     }
 
-    /// Reads one commit, if it takes at most `most` bytes of memory (`None` otherwise).
+    /// Reads one commit; `None` if it would take more than `most` bytes of memory.
     fn node(&self, id: ObjectId, most: u64) -> Result<Node, Option<Unread>> {
         if id.is_null() {
             return Err(Some(Unread::Bad("the ref holds no object id".to_owned())));
@@ -803,7 +737,7 @@ impl<'s> Reading<'s> {
         })
     }
 
-    /// Fetches manifests and lists that a partial clone lacks, in two goes: trees, then blobs.
+    /// Fetches manifests and lists that a partial clone lacks: first trees, then blobs.
     fn fetch(&self, walked: &[Walked]) {
         if !self.store.may_ask_again() {
             return;
@@ -822,7 +756,6 @@ impl<'s> Reading<'s> {
         self.store.ask(absent(blobs.map(|(_, id)| id).collect()));
     }
 
-    /// The entries at the top of the tree of an event.
     fn entries(&self, tree: ObjectId) -> Result<HashMap<String, ObjectId>, Unread> {
         let repo = self.store.repository().repo();
         let data = objects::read(self.store.repository(), tree, Kind::Tree, MOST_BYTES)?;
@@ -830,7 +763,7 @@ impl<'s> Reading<'s> {
         Ok(entries.map(|entry| (entry.filename.to_string(), entry.oid.to_owned())).collect())
     }
 
-    /// Reads the manifests and lists of all that a ref leads to.
+    /// Reads the manifests and lists of all commits of a ref.
     fn complete(&mut self, walked: &Walked) -> Result<(), SetAside> {
         let name = || walked.tip.name.clone();
         let mut listed = 0;
@@ -860,8 +793,8 @@ impl<'s> Reading<'s> {
         Ok(())
     }
 
-    /// Reads the manifest and the lists that `node` names, if they take at most `most` bytes of memory (`None`
-    /// otherwise): they have to be in its own tree.
+    /// Reads the manifest and lists of `node` from its own tree; `None` if they would take more
+    /// than `most` bytes of memory.
     fn read_lists(&mut self, node: &mut Node, most: u64) -> Result<(), Option<Unread>> {
         let Some(stamped) = &mut node.stamped else { return Ok(()) };
         let entries = self.entries(node.tree)?;
@@ -873,7 +806,7 @@ impl<'s> Reading<'s> {
             let id = id.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
             let found = entries.get(name).filter(|found| id.is_none_or(|id| id == **found));
             let found = found.ok_or_else(|| not(&format!("its tree has no such {name}")))?;
-            // The size is looked up before anything is inflated.
+            // The size is read before anything is inflated.
             let size = repository.header(*found).map_or(0, |(_, size)| size);
             added += size * PER_BYTE;
             if added > most {
@@ -913,8 +846,8 @@ impl<'s> Reading<'s> {
         Ok(())
     }
 
-    /// The parents of the next event, and the number and bytes of all events behind them: the own tip, then
-    /// those with the fewest behind them, as long as there is room; the first one always.
+    /// The parents of the next event, and the number and bytes of all events below them. The own
+    /// tip comes first and always counts, then tips with the fewest events, while there is room.
     fn parents(&self, good: &[Walked], own: Option<ObjectId>) -> (Vec<ObjectId>, (usize, u64)) {
         let mut all: Vec<&Walked> = good.iter().collect();
         all.sort_by_key(|walked| (Some(walked.tip.id) != own, walked.reach.len(), walked.tip.id));
@@ -924,7 +857,7 @@ impl<'s> Reading<'s> {
         for walked in all {
             let fresh: Vec<ObjectId> = walked.reach.difference(&below).copied().collect();
             let added: u64 = fresh.iter().map(bytes).sum();
-            // Behind another one that was taken already.
+            // An earlier one reaches it.
             let is_behind = fresh.is_empty();
             let has_room = below.len() + fresh.len() <= ROOM.0 && size + added <= ROOM.1;
             if taken.is_empty() || has_room && !is_behind && taken.len() < MOST_PARENTS {
@@ -937,7 +870,6 @@ impl<'s> Reading<'s> {
     }
 }
 
-/// The tips of `walked` that no other one leads to, sorted.
 fn unreached<'w>(walked: impl Iterator<Item = &'w Walked> + Clone) -> Vec<ObjectId> {
     let is_reached = |tip: &ObjectId| {
         walked.clone().any(|other| other.tip.id != *tip && other.reach.contains(tip))

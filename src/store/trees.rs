@@ -1,4 +1,4 @@
-//! Trees from paths, and commits from trees.
+//! Trees made of paths, and commits made of trees.
 
 use bstr::BString;
 use gix::ObjectId;
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::proposal::Entry;
 use crate::repository::damaged;
 
-/// A file in a tree to be: its path, and blob and mode, or `None` to remove it.
+/// A path in a tree, and its blob and mode, or `None` to remove it.
 pub(super) type Leaf = (Vec<BString>, Option<(ObjectId, Mode)>);
 
 /// The components of `path`, below the directories `above`.
@@ -23,10 +23,7 @@ pub(super) fn components(above: &[&str], path: &RepoPath) -> Vec<BString> {
         .collect()
 }
 
-/// The file `entry` at `path` in a tree to be; without one the file is removed.
-///
-/// # Errors
-/// `internal_error` where the entry names no object.
+/// `entry` at `path`; `None` removes the file.
 pub(super) fn leaf(path: &RepoPath, entry: Option<&Entry>) -> Result<Leaf> {
     let content = match entry {
         Some(entry) => Some((object_id(&entry.id)?, entry.file_mode())),
@@ -35,10 +32,10 @@ pub(super) fn leaf(path: &RepoPath, entry: Option<&Entry>) -> Result<Leaf> {
     Ok((components(&[], path), content))
 }
 
-/// `root` with `leaves` put in or taken out; only trees that change are written.
+/// Applies `leaves` to `root`. Only trees that change are written.
 ///
 /// # Errors
-/// `object_missing` if a tree on the way cannot be read.
+/// `object_missing` if a tree cannot be read.
 pub(super) fn edit(
     repo: &gix::Repository,
     batch: &mut Batch<'_>,
@@ -65,13 +62,7 @@ pub(super) fn edit(
     editor.write(|tree| batch.add_tree(tree))
 }
 
-/// A commit object, with `headers` of its own behind those of git.
-///
-/// `who` is `Name <address>` material; the time is written in UTC, one before 1970 as its
-/// beginning.
-///
-/// # Errors
-/// As [`Batch::add`].
+/// Adds a commit by `who` with further `headers`. The time is in UTC, and 1970 at the earliest.
 pub(super) fn commit(
     batch: &mut Batch<'_>,
     tree: ObjectId,
@@ -81,7 +72,7 @@ pub(super) fn commit(
     headers: &[(&str, Vec<u8>)],
     message: &str,
 ) -> Result<ObjectId> {
-    // gitformat-commit: no NUL, no '<', '>' or line feed in names and addresses.
+    // gitformat-commit: no NUL, '<', '>' or line feed in names and addresses.
     let clean = |text: &str| -> String {
         let kept: String =
             text.chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect();
@@ -91,7 +82,7 @@ pub(super) fn commit(
         name if name.is_empty() => "unknown".to_owned(),
         name => name,
     };
-    // Git has no time before 1970: `git fsck` refuses such a commit, and so may a remote.
+    // `git fsck` refuses a time before 1970, and so may a remote.
     let seconds = seconds.max(0);
     let signature = format!("{name} <{}> {seconds} +0000", clean(&who.email));
     let mut text = format!("tree {tree}\n");

@@ -1,4 +1,4 @@
-//! Refs that are set aside, and events that do not count: reported, and never in the way.
+//! Refs that are set aside and events that do not count: reported, and never in the way.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,28 +13,21 @@ use crate::error::{Error, Result};
 use crate::proposal::state::Skipped;
 use crate::proposal::{ProposalId, fold};
 
-/// The code of an event that is skipped.
 pub const SKIPPED: &str = "event_skipped";
 
-/// Something that is wrong with a thread, a ref of it, or an event in it.
+/// A fault of a thread, a ref of it, or an event in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Trouble {
-    /// The stable code that reports use.
     pub code: String,
-    /// The ref, or the commit of the event, or the thread.
+    /// The ref, the event's commit, or the thread.
     pub name: String,
-    /// The proposal, where it is about one.
     pub proposal: Option<ProposalId>,
-    /// The reason, in a clause.
     pub why: String,
 }
 
-// All threads.
 impl View<'_> {
-    /// [`View::troubles`] of all threads as their commits are now: the memo takes objects that were there for granted.
-    ///
-    /// # Errors
-    /// If the refs cannot be read.
+    /// [`View::troubles`] of all threads as their commits are now. The memo does not notice that an
+    /// object was lost.
     pub fn troubles_now(&self) -> Result<Vec<Trouble>> {
         let ids = self.threads.all_ids()?;
         let mut found: Vec<Trouble> =
@@ -57,7 +50,6 @@ impl View<'_> {
 }
 
 impl Trouble {
-    /// That a ref of `thread` is set aside.
     pub(super) fn of_ref(thread: &Thread, aside: &SetAside) -> Self {
         Self {
             proposal: Some(ProposalId::from_event(&thread.id.to_string())),
@@ -65,7 +57,6 @@ impl Trouble {
         }
     }
 
-    /// That a chunk of the ledger is set aside.
     pub(super) fn of_chunk(aside: &SetAside) -> Self {
         Self {
             code: aside.code.id.to_owned(),
@@ -75,7 +66,6 @@ impl Trouble {
         }
     }
 
-    /// That an event of `thread` does not count.
     pub(super) fn of_event(thread: &Thread, skipped: &Skipped) -> Self {
         Self {
             code: SKIPPED.to_owned(),
@@ -85,7 +75,6 @@ impl Trouble {
         }
     }
 
-    /// That the thread `id` cannot be read.
     pub(super) fn of_thread(id: &ObjectId, error: &Error) -> Self {
         let id = id.to_string();
         Self {
@@ -96,12 +85,12 @@ impl Trouble {
         }
     }
 
-    /// Whether it is an event that does not count, which damages nothing.
+    /// True for an event that does not count, which damages nothing.
     pub fn is_skipped(&self) -> bool {
         self.code == SKIPPED
     }
 
-    /// One sentence without a final period; quotes untrusted text as it is.
+    /// One sentence without a final period. It quotes untrusted text unescaped.
     pub fn message(&self) -> String {
         let Self { name, why, .. } = self;
         let short: String = name.chars().take(12).collect();
@@ -114,7 +103,7 @@ impl Trouble {
     }
 }
 
-/// The trouble that the views of one command have met, each once.
+/// Trouble that the views of one command have met, each once.
 #[derive(Clone, Debug, Default)]
 pub struct Notices(Rc<RefCell<Met>>);
 
@@ -125,7 +114,7 @@ struct Met {
 }
 
 impl Notices {
-    /// Notes what every command warns of: events that do not count are for checks.
+    /// Notes the faults that every command warns of. Checks report events that do not count.
     pub(super) fn add(&self, found: &[Trouble]) {
         if found.is_empty() {
             return;
@@ -135,7 +124,7 @@ impl Notices {
         }
     }
 
-    /// Notes that the ref `name` was moved, and that the disk would not flush it.
+    /// Notes that the ref `name` was moved and could not be flushed.
     pub(super) fn unflushed(&self, name: &str, error: &std::io::Error) {
         if let Ok(mut notices) = self.0.try_borrow_mut() {
             notices.unflushed.insert(format!(
@@ -144,7 +133,7 @@ impl Notices {
         }
     }
 
-    /// At most one line for each code, and then none until more is met.
+    /// At most one line for each code; the notices are taken.
     pub fn take_lines(&self) -> Vec<String> {
         let met = self.0.try_borrow_mut().map(|mut found| std::mem::take(&mut *found));
         let Met { trouble, unflushed } = met.unwrap_or_default();

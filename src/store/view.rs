@@ -1,4 +1,4 @@
-//! The store as it is now: the threads, their memo, and the questions that both answer.
+//! The store at one moment: its threads and their memo.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -18,42 +18,34 @@ use crate::error::{Error, Result};
 use crate::proposal::{Event, Proposal, ProposalId, Stamped, fold, id};
 use crate::repository::idle;
 
-/// Bytes of threads that a view keeps once they were read. A check of more reads them again.
+/// Bytes of threads that a view keeps after they were read.
 const MOST_KEPT: u64 = 16 << 20;
 
-/// Moves of files in a range of commits.
+/// Renames of files in a range of commits.
 pub type Moves = Rc<[(RepoPath, RepoPath)]>;
 
-/// The state of the store when this was made: refs are read once, commits when they are asked for. Nothing is
+/// The store at one moment: refs are read once, commits when they are needed, and nothing is
 /// locked. A proposal is always folded from its commits; lists come from the memo.
 pub struct View<'s> {
     store: &'s Store,
     pub(super) threads: Threads<'s>,
     read: RefCell<HashMap<ObjectId, Rc<Thread>>>,
-    /// Bytes that those take.
+    /// Bytes of the threads in `read`.
     weight: Cell<u64>,
-    /// The threads of ids that were looked up.
     known: RefCell<BTreeMap<ProposalId, ObjectId>>,
     open: OnceCell<Vec<Row>>,
-    /// The lines of the ledger's threads.
     decided: OnceCell<Vec<u8>>,
     moves: RefCell<BTreeMap<String, Moves>>,
 }
 
-/// The tips of a thread when it was shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tips {
-    /// This clone's own.
     pub(super) own: Option<ObjectId>,
-    /// Those that an event on what was shown has as parents.
+    /// Parents of an event on the shown state.
     pub(super) parents: Vec<ObjectId>,
 }
 
 impl Store {
-    /// The store's present state.
-    ///
-    /// # Errors
-    /// `refs_unsupported`.
     pub fn view(&self) -> Result<View<'_>> {
         Ok(View {
             store: self,
@@ -69,23 +61,22 @@ impl Store {
 }
 
 impl<'s> View<'s> {
-    /// The store that this is of.
     pub fn store(&self) -> &'s Store {
         self.store
     }
 
-    /// Whether no ref has moved since.
+    /// True if no ref has moved since.
     pub fn is_current(&self) -> bool {
         self.threads.is_current()
     }
 
-    /// The state of the refs of threads, as their directories show it: two views with the same one answer alike.
+    /// The times of the refs' directories: two views with the same ones have the same threads.
     pub fn state(&self) -> Option<idle::Tips> {
         idle::Tips::read(self.store.repository().common_dir(), DateTime::UNIX_EPOCH)
     }
 
-    /// Goes on after this clone has moved its refs of threads to the tips `moved`, under the lock. Nothing else is
-    /// looked at again.
+    /// Updates the view after this clone has moved refs of threads to the tips `moved`, under the
+    /// lock. Other refs are not read again.
     pub(super) fn moved(&mut self, moved: &[(ObjectId, Space, ObjectId)]) -> Result<()> {
         for (id, space, tip) in moved {
             self.threads.moved(*id, *space, *tip);
@@ -104,13 +95,11 @@ impl<'s> View<'s> {
         Ok(())
     }
 
-    /// The row of the thread `id`, made of its commits.
     fn fresh_row(&self, id: &ObjectId, before: Option<&Row>) -> Result<Row> {
         let row = Row::of(self.store, &*self.thread_of(id)?, self.threads.key(id)?, before);
         Ok(Row { stamp: self.threads.stamp(id)?, ..row })
     }
 
-    /// The row of the open thread `id`.
     pub(super) fn row(&self, id: &ObjectId) -> Option<Row> {
         match self.open.get() {
             Some(rows) => memo::row(rows, &id.to_string()).cloned(),
@@ -118,8 +107,8 @@ impl<'s> View<'s> {
         }
     }
 
-    /// How the proposal of the thread `id` is called in refs and files: by its long id where an open thread
-    /// has the same short one.
+    /// The proposal's id in refs and files: the long one if another open thread has the same short
+    /// one.
     pub fn name(&self, id: &ObjectId) -> ProposalId {
         let (id, short) = (id.to_string(), ProposalId::from_event(&id.to_string()));
         let others = self.open.get().into_iter().flatten();
@@ -127,7 +116,7 @@ impl<'s> View<'s> {
         if others.next().is_some() { ProposalId::long(&id) } else { short }
     }
 
-    /// The rows of the threads that have refs, in the order of their ids.
+    /// The rows of the threads with refs, by id.
     pub(super) fn open(&self) -> Result<&[Row]> {
         if self.open.get().is_none() {
             let rows = memo::open(self)?;
@@ -139,8 +128,8 @@ impl<'s> View<'s> {
         Ok(self.open.get().map_or(&[], Vec::as_slice))
     }
 
-    /// The rows of the threads that only the ledger has; of those with `word` in their line, where one is given. A
-    /// purge that was fetched hides nothing here.
+    /// The rows of the threads that only the ledger has; with a `word`, only those that have it in
+    /// their line. A fetched tombstone hides nothing here.
     pub(super) fn decided(
         &self,
         word: Option<&str>,
@@ -157,7 +146,7 @@ impl<'s> View<'s> {
         Ok(memo::rows_with(bytes, word).filter(move |row| !others.contains(&row.thread)))
     }
 
-    /// The whole id of the thread of `id`.
+    /// The thread of `id`.
     ///
     /// # Errors
     /// `proposal_not_found`, `proposal_purged`; `ambiguous_id` with the long ids.
@@ -186,7 +175,6 @@ impl<'s> View<'s> {
         }
     }
 
-    /// That there is no proposal `id`, or none any more.
     fn missing(&self, id: &ProposalId) -> Error {
         match self.purge_of(id) {
             Ok(Some(record)) => record.error(),
@@ -195,18 +183,10 @@ impl<'s> View<'s> {
         }
     }
 
-    /// The thread of `id`, from its commits.
-    ///
-    /// # Errors
-    /// As [`View::proposal`].
     pub fn thread(&self, id: &ProposalId) -> Result<Rc<Thread>> {
         self.thread_of(&self.whole(id)?)
     }
 
-    /// The thread that begins with the event `id`.
-    ///
-    /// # Errors
-    /// As [`View::proposal`].
     pub(super) fn thread_of(&self, id: &ObjectId) -> Result<Rc<Thread>> {
         if let Some(thread) = self.read.borrow().get(id) {
             return Ok(Rc::clone(thread));
@@ -226,31 +206,29 @@ impl<'s> View<'s> {
         Ok(thread)
     }
 
-    /// A proposal with everything that happened to it, folded from its commits.
+    /// The proposal `id`, folded from its commits.
     ///
     /// # Errors
-    /// `proposal_not_found`, `proposal_purged`, `ambiguous_id`, `thread_damaged`, `thread_incomplete`.
+    /// `proposal_not_found`, `proposal_purged`, `ambiguous_id`, `thread_damaged`,
+    /// `thread_incomplete`.
     pub fn proposal(&self, id: &ProposalId) -> Result<Proposal> {
         let proposal = self.folded(&self.whole(id)?)?;
         Ok(Proposal { id: id.clone(), ..proposal.ok_or_else(|| self.missing(id))? })
     }
 
-    /// The proposal of the thread `id`; `None` where that is about something else.
+    /// The proposal of the thread `id`; `None` if that is a plan or a patch.
     pub(super) fn folded(&self, id: &ObjectId) -> Result<Option<Proposal>> {
         Ok(fold(&self.thread_of(id)?.history))
     }
 
-    /// The tips of the thread of `id`, for a decision on what was shown.
-    ///
-    /// # Errors
-    /// As [`View::proposal`].
+    /// The tips of the thread of `id`, for a decision on the shown state.
     pub fn tips(&self, id: &ProposalId) -> Result<Tips> {
         let thread = self.thread(id)?;
-        // Of a thread that is too long to be written to, pinning says so.
+        // [`Writer::pin`](super::Writer::pin) reports a thread that is too long.
         Ok(Tips { own: thread.own, parents: thread.parents().unwrap_or_default() })
     }
 
-    /// Whether a proposal is for others.
+    /// The space of a proposal.
     ///
     /// # Errors
     /// `proposal_not_found`, `proposal_purged`, `ambiguous_id`.
@@ -258,16 +236,13 @@ impl<'s> View<'s> {
         self.threads.space(&self.whole(id)?)
     }
 
-    /// Whether `event` says that this clone has recorded it, under its present name or a former one.
+    /// True if `event` names this clone, by its present name or a former one.
     pub fn is_from_here(&self, event: &Event) -> bool {
         self.store.clone_ids().contains(&event.clone)
     }
 
-    /// Whether this clone has recorded the event `stamped` of `id`: it says so, and a ref of this clone leads to it,
-    /// which no fetch can move.
-    ///
-    /// # Errors
-    /// As [`View::proposal`].
+    /// True if this clone has recorded the event `stamped` of `id`: the event names this clone, and
+    /// a ref of this clone, which no fetch can move, leads to it.
     pub fn has_recorded(&self, id: &ProposalId, stamped: &Stamped) -> Result<bool> {
         let thread = self.thread(id)?;
         let own = thread.own.filter(|_| self.is_from_here(&stamped.event));
@@ -276,10 +251,7 @@ impl<'s> View<'s> {
         Ok(places.is_some_and(|(own, at)| own == at || thread.history.saw(own, at)))
     }
 
-    /// Whether the commit `hex` is an event of a thread, and of which space. For raw commits that are pushed.
-    ///
-    /// # Errors
-    /// If the refs cannot be read.
+    /// The space of the thread if the commit `hex` is one of its events. For raw commits in a push.
     pub fn space_of_commit(&self, hex: &str) -> Result<Option<Space>> {
         let Ok(commit) = ObjectId::from_hex(hex.as_bytes()) else { return Ok(None) };
         let Some(id) = super::thread::first_of(self.store, commit) else { return Ok(None) };
@@ -287,7 +259,6 @@ impl<'s> View<'s> {
         is_known.then(|| self.threads.space(&id)).transpose()
     }
 
-    /// Whether this clone has private threads.
     pub(super) fn has_private(&self) -> Result<bool> {
         if self.open()?.iter().any(|row| row.is_private) {
             return Ok(true);
@@ -296,9 +267,6 @@ impl<'s> View<'s> {
     }
 
     /// The refs that are set aside, and the events that do not count.
-    ///
-    /// # Errors
-    /// If the refs cannot be read.
     pub fn troubles(&self) -> Result<Vec<Trouble>> {
         let mut found: Vec<Trouble> =
             self.open()?.iter().flat_map(|row| row.troubles.iter().cloned()).collect();
@@ -306,7 +274,7 @@ impl<'s> View<'s> {
         Ok(found)
     }
 
-    /// Moves of files in the commits of `range`: `read` is asked once, however many proposals want them.
+    /// Renames in the commits of `range`. `read` is called once, however many proposals need them.
     pub fn moves_in(
         &self,
         range: String,
@@ -315,26 +283,14 @@ impl<'s> View<'s> {
         self.moves.borrow_mut().entry(range).or_insert_with(|| read().into()).clone()
     }
 
-    /// What was purged here, the latest last.
-    ///
-    /// # Errors
-    /// If a tombstone cannot be read.
     pub fn purged(&self) -> Result<Vec<PurgeRecord>> {
         super::purge::records(self.store, &self.threads)
     }
 
-    /// The purge of `id`, if it was purged.
-    ///
-    /// # Errors
-    /// If a tombstone cannot be read.
     pub fn purge_of(&self, id: &ProposalId) -> Result<Option<PurgeRecord>> {
         Ok(self.purged()?.into_iter().find(|record| id.is_of(&record.thread)))
     }
 
-    /// The purges of the thread of `id` in other clones, as far as their tombstones were fetched and can be read.
-    ///
-    /// # Errors
-    /// If the refs cannot be read.
     pub fn purges_elsewhere(&self, id: &ProposalId) -> Result<Vec<PurgeRecord>> {
         super::purge::fetched(self.store, &self.threads, &self.whole(id)?)
     }

@@ -1,4 +1,4 @@
-//! Where else the content of a proposal is: what a purge does not reach.
+//! Content that the purged proposals have made.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,23 +9,21 @@ use crate::proposal::event::Verdict;
 use crate::proposal::{Data, Entry, Stamped};
 use crate::store::{Store, View};
 
-/// What the events of some proposals have made of files: blobs (hex) by path.
 #[derive(Debug)]
 pub struct Contents {
-    /// The blobs by path.
+    /// Blobs (hex) by path.
     pub blobs: BTreeMap<RepoPath, BTreeSet<String>>,
-    /// What they were made of: of each file the pairs of blobs.
+    /// Path, old blob and new blob of each change.
     pub steps: BTreeSet<(RepoPath, String, String)>,
 }
 
 impl Contents {
-    /// The blobs, hex.
     pub fn blobs(&self) -> BTreeSet<String> {
         self.blobs.values().flatten().cloned().collect()
     }
 }
 
-/// The files that an event names, each with both sides.
+/// The files that an event names, with both sides.
 pub fn changed_files(stamped: &Stamped) -> Vec<(RepoPath, [Option<Entry>; 2])> {
     let changes = stamped.event.data.changes().iter();
     let changes =
@@ -41,14 +39,11 @@ fn is_undo(stamped: &Stamped) -> bool {
 }
 
 impl Store {
-    /// What the events about `subjects` have made of files, or the blob that was named.
-    ///
-    /// # Errors
-    /// If the refs cannot be read.
+    /// The results of the events of `subjects`, and the blob that was named.
     pub fn purge_contents(&self, view: &View<'_>, subjects: &Subjects) -> Result<Contents> {
         let mut found = Contents { blobs: BTreeMap::new(), steps: BTreeSet::new() };
         let mut gather = |stamped: &Stamped| {
-            // An undo leads to content that was there before.
+            // An undo restores older content.
             if is_undo(stamped) {
                 return;
             }

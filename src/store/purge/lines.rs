@@ -1,9 +1,9 @@
 //! Lines of purged private proposals, without the text itself.
 //!
-//! A purge removes what a proposal said, and with it the reason why a line of a file is not for everybody. Where
-//! such a line stands in the work tree still, the next proposal, apply or publication would take it along. So the
-//! file `purged` in aye's own directory keeps salted hashes of the lines that they brought: the salt, and then 16
-//! hex digits a line. It never leaves this clone.
+//! A purge removes a proposal, and with it the reason why a line of a file is private. If such a
+//! line is still in the work tree, the next proposal, apply or publication would disclose it. So
+//! `.git/aye/purged` keeps salted hashes of these lines: the salt, then 16 hex digits a line. It
+//! never leaves this clone.
 
 use std::collections::BTreeSet;
 
@@ -17,10 +17,9 @@ use crate::store::{Space, Store, View};
 
 const FILE: &str = "purged";
 
-/// Most lines that are remembered: some two megabytes.
+/// Lines that are remembered: some two megabytes.
 const MOST: usize = 100_000;
 
-/// The lines of purged private proposals, by their hashes.
 #[derive(Debug, Default)]
 pub(in crate::store) struct PurgedLines {
     salt: String,
@@ -28,7 +27,7 @@ pub(in crate::store) struct PurgedLines {
 }
 
 impl PurgedLines {
-    /// What is remembered here.
+    /// Reads the file.
     ///
     /// # Errors
     /// `private_dir_unsafe`; if the file cannot be read.
@@ -41,7 +40,7 @@ impl PurgedLines {
         Ok(Self { salt, known })
     }
 
-    /// Whether one of `lines` of the file at `path` was private.
+    /// True if one of `lines` of the file at `path` was private.
     pub(in crate::store) fn has<'l>(
         &self,
         path: &RepoPath,
@@ -50,7 +49,6 @@ impl PurgedLines {
         !self.known.is_empty() && lines.any(|line| self.known.contains(&self.hash(path, line)))
     }
 
-    /// True where nothing is remembered.
     pub(in crate::store) fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
@@ -70,11 +68,8 @@ impl PurgedLines {
 }
 
 impl Store {
-    /// Remembers the lines that private `subjects`, which are about to be purged, brought. What cannot be read any
-    /// more is not remembered.
-    ///
-    /// # Errors
-    /// Those of the file system.
+    /// Remembers the lines that private `subjects` added, before they are purged. Unreadable
+    /// content is skipped.
     pub(super) fn remember_purged(
         &self,
         private: &Directory,
@@ -95,10 +90,9 @@ impl Store {
     }
 }
 
-/// A file, and its content before and after.
+/// A file with its content before and after.
 type Change<'s> = (&'s RepoPath, (Vec<u8>, Vec<u8>));
 
-/// Remembers the lines that `changes` bring.
 fn remember<'s>(private: &Directory, changes: impl Iterator<Item = Change<'s>>) -> Result<()> {
     let mut lines = PurgedLines::read(private)?;
     if lines.salt.is_empty() {

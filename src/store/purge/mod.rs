@@ -1,8 +1,9 @@
-//! Purging: a thread is hidden by its tombstone, and everything here that leads to it goes.
+//! Purging: a tombstone hides a thread, and every ref, chunk and file in this clone that leads to
+//! it goes.
 //!
-//! The tombstone comes first. From then on nothing shows the thread and nothing is written to it, so that the
-//! same command goes on wherever it was stopped, and until nothing is left `purged_content` is reported.
-//! Objects go with git's next prune.
+//! The tombstone is written first. From then on no command shows the thread or writes to it, so a
+//! repeated command completes a purge that was stopped anywhere. Until that is done
+//! `purged_content` is reported. Git's next prune removes the objects.
 
 mod content;
 mod lines;
@@ -29,34 +30,25 @@ use crate::proposal::event::Purge;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Actor, Authority, Data, Event, ProposalId, codes};
 
-/// The directory in aye's own in which hunks lie while somebody edits them.
+/// The directory in `.git/aye` for hunks that an editor has open.
 pub const EDITED: &str = "edited";
 
-/// Answers of reviews that are not written yet.
+/// The file in `.git/aye` with unwritten answers of reviews.
 pub const ANSWERS: &str = "answers";
 
-/// Most bytes of a tombstone.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// A purge of this clone.
 #[derive(Clone, Debug)]
 pub struct PurgeRecord {
-    /// The proposal.
     pub id: ProposalId,
-    /// Its thread, hex.
     pub thread: String,
-    /// The tombstone, as an event.
     pub stamped: crate::proposal::Stamped,
-    /// Who purged it.
     pub by: Actor,
-    /// When.
     pub at: DateTime<Utc>,
-    /// Why.
     pub reason: String,
 }
 
 impl PurgeRecord {
-    /// That the proposal is gone.
     pub fn error(&self) -> Error {
         let (id, by) = (&self.id, &self.by.name);
         Error::new(&codes::PROPOSAL_PURGED, format!("{id} was purged by {by}: {}", self.reason))
@@ -66,9 +58,6 @@ impl PurgeRecord {
 }
 
 /// The purges of this clone, the latest last.
-///
-/// # Errors
-/// `thread_damaged` if a tombstone cannot be read.
 pub(super) fn records(store: &Store, threads: &Threads<'_>) -> Result<Vec<PurgeRecord>> {
     let mut found = Vec::new();
     for (thread, tip) in threads.tombstones()? {
@@ -80,10 +69,7 @@ pub(super) fn records(store: &Store, threads: &Threads<'_>) -> Result<Vec<PurgeR
     Ok(found)
 }
 
-/// The purges of `thread` that were fetched, less what is no tombstone of it.
-///
-/// # Errors
-/// If the refs cannot be read.
+/// The fetched purges of `thread`; other commits are skipped.
 pub(super) fn fetched(
     store: &Store,
     threads: &Threads<'_>,
@@ -127,45 +113,32 @@ fn record(store: &Store, thread: &ObjectId, name: String, tip: ObjectId) -> Resu
     })
 }
 
-/// What is to be purged, and why.
 #[derive(Clone, Copy, Debug)]
 pub struct Purging<'a> {
-    /// The proposals, and the blob that was named.
     pub subjects: &'a Subjects,
-    /// What they have made of files.
     pub contents: &'a Contents,
-    /// Why.
     pub reason: &'a str,
 }
 
-/// What a purge has done, or would do.
 #[derive(Clone, Debug, Default)]
 pub struct Purged {
-    /// Refs that are gone.
     pub removed: Vec<String>,
-    /// Chunks of other clones that hold it still.
+    /// Chunks of other clones that still have the thread.
     pub left: Vec<String>,
 }
 
-/// A proposal of which something is here though it was purged, here or by somebody else.
+/// A proposal that was purged in some clone, and has refs or files in this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The proposal.
     pub id: ProposalId,
-    /// Refs, and files of the work tree.
     pub names: Vec<String>,
-    /// This clone has purged it.
     pub is_own: bool,
 }
 
-/// What leads to some threads.
 #[derive(Default)]
 struct Leads {
-    /// Refs, with the targets that are known of them.
     refs: Vec<(String, Option<ObjectId>)>,
-    /// Chunks of this clone, with what is left of them.
     chunks: Vec<(Chunk, BTreeMap<ObjectId, Vec<ObjectId>>)>,
-    /// Chunks of other clones.
     left: Vec<String>,
 }
 
@@ -176,13 +149,12 @@ impl Leads {
 }
 
 impl Store {
-    /// Purges proposals, or finishes a purge that was stopped or came back with a fetch. The caller holds the
-    /// journal's lock.
+    /// Purges proposals, or completes a purge that was stopped or undone by a fetch. The caller
+    /// holds the journal's lock, and may repeat a call that failed.
     ///
     /// # Errors
-    /// `revised_meanwhile`, `changed_since_shown` where the subjects are not as they were looked at: nothing is
-    /// done then. `busy`, `thread_damaged`, `ci_has_no_clone`, and those of the file system. It can be called
-    /// again then.
+    /// `revised_meanwhile`, `changed_since_shown` if the subjects have changed since they were
+    /// shown: nothing is done then. `busy`, `thread_damaged`, `ci_has_no_clone`.
     pub fn purge(
         &self,
         authority: &Authority,
@@ -200,7 +172,7 @@ impl Store {
         self.require_as_shown(&view, subjects)?;
         self.note_sessions_with(contents)?;
         for target in &subjects.targets {
-            // As long as it is known what it was about.
+            // Later it is unknown that it was about memory.
             if let (Ok(proposal), Some(projector)) = (view.proposal(&target.id), self.projector) {
                 projector(self, &proposal, false)?;
             }
@@ -237,10 +209,10 @@ impl Store {
         for target in &subjects.targets {
             projection::remove(self, &target.id)?;
         }
-        // Edits of hunks, and comments that quote them.
+        // Answers have edited hunks and quoted comments.
         private.remove(ANSWERS);
         crate::failpoint!("purge.files");
-        // Journals that a repair has set aside, hunks that an editor was closed on: any of them may have it.
+        // Journals that a repair set aside and hunks left by an editor may have the content.
         for name in ["broken", EDITED] {
             let Some(found) = private.inside(name)? else { continue };
             let path = found.path();
@@ -249,10 +221,7 @@ impl Store {
         Ok(Purged { removed, left: leads.left })
     }
 
-    /// What [`Store::purge`] would do, as far as can be told before.
-    ///
-    /// # Errors
-    /// Those of the store.
+    /// The refs that [`Store::purge`] would delete, as far as they are known before.
     pub fn purge_outlook(
         &self,
         view: &View<'_>,
@@ -263,11 +232,8 @@ impl Store {
         Ok(Purged { removed: leads.names(), left: leads.left })
     }
 
-    /// The proposals that were purged, here or by somebody whose tombstone was fetched, and of which something is
-    /// here.
-    ///
-    /// # Errors
-    /// If refs or a tombstone cannot be read.
+    /// The proposals that a tombstone of this or another clone names, and that still have refs or
+    /// files here.
     pub fn purged_content(&self, view: &View<'_>) -> Result<Vec<Holder>> {
         let mut found = BTreeMap::new();
         for (thread, tip) in view.threads.tombstones()? {
@@ -293,7 +259,8 @@ impl Store {
         Ok(found.into_values().collect())
     }
 
-    /// All that leads to the threads of `subjects`, whose `contents` a direct patch may have kept.
+    /// The refs and chunks that lead to the threads of `subjects`, and refs of direct patches with
+    /// `contents`.
     fn leads(&self, view: &View<'_>, subjects: &Subjects, contents: &Contents) -> Result<Leads> {
         let ids: BTreeSet<ObjectId> = subjects.targets.iter().map(|target| target.thread).collect();
         let named: BTreeSet<ProposalId> =
@@ -317,13 +284,13 @@ impl Store {
             }
             let mut rest: BTreeMap<_, _> = ledger.entries(chunk)?.into_iter().collect();
             rest.retain(|id, _| !ids.contains(id));
-            // With what was fetched of this clone's own directory.
+            // Copies were fetched from this clone's own directory.
             let copies = ledger.names_of(&chunk.id).into_iter();
             leads.refs.extend(copies.map(|name| (name, Some(chunk.id))));
             leads.chunks.push((chunk.clone(), rest));
         }
         let mut others = self.before_with(&contents.blobs())?;
-        // They are missing then, which is repaired, rather than left as they are.
+        // A missing pending ref is rebuilt; a stale one would stay.
         let uppers = self.uppers(&named)?;
         others.extend(named.iter().chain(&uppers).map(|id| format!("{}{id}", refs::PENDING)));
         refs::each(self.repository(), refs::BROKEN, |name, _| {
@@ -340,7 +307,6 @@ impl Store {
         Ok(leads)
     }
 
-    /// The commit that stands for the thread `id` from now on.
     fn tombstone(
         &self,
         batch: &mut Batch<'_>,
@@ -433,7 +399,6 @@ mod tests {
         assert_eq!(scene.read(open).history.events().len(), 2);
         let listed = view.proposals(&Default::default(), DateTime::UNIX_EPOCH).unwrap();
         assert_eq!(listed.iter().filter(|it| it.status == Status::Rejected).count(), 2);
-        // What a fetch brings back stays hidden, is reported, and goes by the same command.
         scene.set(&fetched, scene.comment(&[gone], "theirs"));
         let view = scene.store.view().unwrap();
         assert!(view.proposal(&id).is_err());
@@ -446,7 +411,6 @@ mod tests {
             (1, vec![])
         );
         scene.git(&["fsck", "--strict", "--no-dangling"]);
-        // A tombstone that was fetched is reported and obeyed by nobody.
         let stone = format!("{}origin/0123456789abcdef/gone/{open}", refs::REMOTES);
         scene.set(&stone, scene.comment(&[], "gone"));
         let view = scene.store.view().unwrap();

@@ -1,5 +1,5 @@
-//! Sessions of agents that hold purged content still, in commits that a ref keeps and in their trees:
-//! what an agent has not submitted may be there too, so they are named, and a person ends them.
+//! Sessions of agents whose commits or trees still have purged content. Their trees may have
+//! unsubmitted work too, so they are named, and a person ends them.
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,17 @@ use super::Contents;
 use crate::error::Result;
 use crate::store::{Store, refs};
 
-/// In aye's own directory: after a purge nothing else knows which blobs were purged. Lines of the name
-/// of a session and the id of a blob.
+/// A file in `.git/aye` with a session and a blob a line: after a purge nothing else knows the
+/// purged blobs.
 const NOTE: &str = "purged-sessions";
 
 impl Store {
     /// The sessions whose commits have one of `contents` that no ref of the project has.
-    ///
-    /// # Errors
-    /// `git_failed`; if the refs cannot be read.
     pub fn sessions_with(&self, contents: &Contents) -> Result<Vec<String>> {
         Ok(names(&self.session_blobs(&contents.blobs())?))
     }
 
-    /// Remembers which sessions have `contents`, as long as they do: see [`Store::sessions_of_purged`].
-    /// To be called before these are purged.
-    ///
-    /// # Errors
-    /// As [`Store::sessions_with`]; those of the file system.
+    /// Notes the sessions with `contents` for [`Store::sessions_of_purged`], before the purge.
     pub(super) fn note_sessions_with(&self, contents: &Contents) -> Result<()> {
         let held = self.session_blobs(&contents.blobs())?;
         if !held.is_empty() {
@@ -40,10 +33,7 @@ impl Store {
         Ok(())
     }
 
-    /// The sessions that had purged content when it was purged, and have it still.
-    ///
-    /// # Errors
-    /// As [`Store::sessions_with`]; those of the file system.
+    /// The noted sessions that still have purged content.
     pub fn sessions_of_purged(&self) -> Result<Vec<String>> {
         let noted = self.noted_sessions();
         if noted.is_empty() {
@@ -53,7 +43,7 @@ impl Store {
         Ok(names(&self.session_blobs(&blobs)?))
     }
 
-    /// What is noted; nothing where it cannot be read, which the doctor says of the whole directory.
+    /// The notes; empty if the file cannot be read, which `doctor` reports of the directory.
     fn noted_sessions(&self) -> BTreeSet<(String, String)> {
         let private = self.repository().private().ok().flatten();
         let text = private.and_then(|private| private.read(NOTE).ok().flatten());
@@ -62,8 +52,7 @@ impl Store {
         lines.map(|(session, blob)| (session.to_owned(), blob.to_owned())).collect()
     }
 
-    /// Which of `blobs` (hex) the commits of each session have that nothing else here leads to: session
-    /// and blob.
+    /// Session and blob for each of `blobs` (hex) that only a session's commits lead to.
     fn session_blobs(&self, blobs: &BTreeSet<String>) -> Result<BTreeSet<(String, String)>> {
         let mut sessions = Vec::new();
         if !blobs.is_empty() {

@@ -1,4 +1,4 @@
-//! What a purge is about: a proposal, or all that name a blob.
+//! The subjects of a purge: one proposal, or all that name a blob.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,36 +12,27 @@ use crate::store::questions::ambiguous;
 use crate::store::thread::Thread;
 use crate::store::{Store, View};
 
-/// Characters of a blob's id that have to be given at least.
 const SHORTEST: usize = 4;
 
-/// A proposal that is to be purged.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// The proposal.
     pub id: ProposalId,
-    /// Its thread.
     pub(super) thread: ObjectId,
-    /// It was purged here already, and something of it is here again, or still.
+    /// The former purge, if the proposal is back or was not removed completely.
     pub record: Option<PurgeRecord>,
-    /// The events (hex) of the thread when it was looked at.
+    /// The thread's events (hex) when it was shown.
     events: BTreeSet<String>,
 }
 
-/// What a purge is about.
 #[derive(Clone, Debug)]
 pub struct Subjects {
-    /// The proposals.
     pub targets: Vec<Target>,
-    /// The blob that was named, its whole id in hex.
+    /// The whole id (hex) of the named blob.
     pub blob: Option<String>,
 }
 
 impl View<'_> {
-    /// Calls `found` with every thread of a proposal that is here, open or closed, and can be read.
-    ///
-    /// # Errors
-    /// If the refs cannot be read.
+    /// Calls `found` with every readable thread of a proposal, open or closed.
     pub fn each_proposal(&self, mut found: impl FnMut(&Thread)) -> Result<()> {
         for id in self.threads.all_ids()? {
             let Ok(thread) = self.threads.read(&id) else { continue };
@@ -55,13 +46,11 @@ impl View<'_> {
 }
 
 impl Target {
-    /// Its thread.
     pub fn thread(&self) -> ObjectId {
         self.thread
     }
 }
 
-/// The ids of the blobs (hex) that the events of `thread` name.
 fn blobs(thread: &Thread) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for stamped in thread.history.events() {
@@ -75,8 +64,8 @@ fn blobs(thread: &Thread) -> BTreeSet<String> {
 }
 
 impl Store {
-    /// What `text` names: a proposal by its id or the beginning of it; or the blob of that id (at least
-    /// four characters), and then each proposal that names it.
+    /// Resolves `text`: a proposal by a prefix of its id, or a blob by at least four digits and
+    /// then each proposal that names it.
     ///
     /// # Errors
     /// `invalid_id`, `proposal_not_found`, `ambiguous_id` with the candidates.
@@ -116,7 +105,7 @@ impl Store {
         }
     }
 
-    /// The proposal that `text` names, or of one that was purged here what there is again.
+    /// The proposal that `text` names, or a purged one that is back.
     fn purge_target(&self, view: &View<'_>, text: &str) -> Result<Target> {
         let error = match view.resolve(text).and_then(|id| view.whole(&id)) {
             Ok(thread) => return target(view, thread, None),
@@ -128,11 +117,11 @@ impl Store {
         target(view, object_id(&record.thread)?, Some(record))
     }
 
-    /// Refuses where something was said of `subjects`, or another one names the blob, since they were looked at:
-    /// nobody has agreed to lose that.
+    /// Refuses subjects that have new events, or that are no longer all proposals with the blob:
+    /// nobody has agreed to lose these.
     ///
     /// # Errors
-    /// `revised_meanwhile`, `changed_since_shown`; if the cache cannot be read.
+    /// `revised_meanwhile`, `changed_since_shown`.
     pub(super) fn require_as_shown(&self, view: &View<'_>, subjects: &Subjects) -> Result<()> {
         for shown in subjects.targets.iter().filter(|target| target.record.is_none()) {
             let (id, now) = (&shown.id, target(view, shown.thread, None)?);
@@ -165,7 +154,7 @@ impl Store {
     }
 }
 
-/// The thread that is to be purged. One that cannot be read is purged all the same.
+/// An unreadable thread is purged, too.
 fn target(view: &View<'_>, thread: ObjectId, record: Option<PurgeRecord>) -> Result<Target> {
     let read = view.threads.read(&thread).ok();
     let events = read.iter().flat_map(|thread| thread.history.events());
@@ -173,7 +162,7 @@ fn target(view: &View<'_>, thread: ObjectId, record: Option<PurgeRecord>) -> Res
     Ok(Target { id: view.name(&thread), thread, record, events })
 }
 
-/// The blobs whose ids begin with `prefix`, each with the threads that name it.
+/// The blobs with this `prefix`, each with the threads that name it.
 fn naming(view: &View<'_>, prefix: &str) -> Result<BTreeMap<String, BTreeSet<ObjectId>>> {
     let mut found: BTreeMap<String, BTreeSet<ObjectId>> = BTreeMap::new();
     view.each_proposal(|thread| {

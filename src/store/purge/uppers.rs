@@ -1,4 +1,5 @@
-//! Pending refs of what stands on a purged proposal: the commit of that one, with its words, is their parent.
+//! Pending refs of proposals on top of a purged one: that one's commit, with its text, is their
+//! parent.
 
 use std::collections::BTreeSet;
 
@@ -9,16 +10,14 @@ use crate::error::Result;
 use crate::proposal::ProposalId;
 use crate::store::{Filter, Store, Summary, View, pending};
 
-/// How many proposals stand on each other at most.
+/// Highest stack of proposals.
 const DEEPEST: usize = 1000;
 
 impl Store {
-    /// The pending proposals whose commits have one of those of `ids` among what they stand on.
-    ///
-    /// # Errors
-    /// If the refs cannot be read.
+    /// The pending proposals whose commits have a commit of one of `ids` below them.
     pub(super) fn uppers(&self, ids: &BTreeSet<ProposalId>) -> Result<Vec<ProposalId>> {
-        // By what the commits say: the ref of one that was decided or revised is gone, its commit is not.
+        // The messages of the commits tell: a decided or revised proposal has no ref, but its
+        // commit is below.
         let below = |commit: ObjectId| {
             let commit = self.repository().repo.find_commit(commit).ok()?;
             let id = pending::named(commit.message_raw_sloppy())?;
@@ -32,11 +31,8 @@ impl Store {
         Ok(others.filter(|(_, tip)| is_upper(*tip)).map(|(id, _)| id).collect())
     }
 
-    /// Makes the pending refs that are missing, on what is there still: those of what stood on something
-    /// purged, also where a purge was stopped before it made them again. What is below was proposed before.
-    ///
-    /// # Errors
-    /// If objects or refs cannot be written; those of the view.
+    /// Rebuilds missing pending refs, also after a purge that was stopped before it did. A lower
+    /// proposal is older and comes first.
     pub(super) fn make_missing(&self, view: &View<'_>, now: DateTime<Utc>) -> Result<()> {
         let (made, due) = (pending::targets(self)?, view.due(now, usize::MAX)?);
         for Summary { id, .. } in view.proposals(&Filter::pending(), now)? {

@@ -1,14 +1,11 @@
-//! The files of loose refs.
+//! Files of loose refs.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Calls `found` with the name of each file below the directory `prefix` of `top`, which ends in a slash as
-/// the names begin with it; lock files are left out, and directories that `enter` says no to, which gets
-/// their names with a slash at the end. The files of a directory come before those of the directories in it.
-///
-/// # Errors
-/// If a directory cannot be read.
+/// Calls `found` with the name of each file below the directory `prefix` of `top`, which ends in a
+/// slash. Lock files are skipped, and directories whose name (with a slash at its end) `enter`
+/// rejects. A directory's files come before those of its directories.
 pub(super) fn names(
     top: &Path,
     prefix: &str,
@@ -23,7 +20,7 @@ pub(super) fn names(
     let mut inside = Vec::new();
     for entry in entries {
         let entry = entry?;
-        // As seen from every linked work tree.
+        // Linked work trees share these names.
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
             inside.push(name + "/");

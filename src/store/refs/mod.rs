@@ -1,8 +1,8 @@
-//! Refs below `refs/aye/`: their names, and how they are read.
+//! Refs below `refs/aye/`: their names, and reading them.
 //!
-//! Moving one loose ref is done here as git does it (`<ref>.lock`, compare, flush, rename): gix takes
-//! `packed-refs.lock` for that as soon as packed refs exist, so parallel writers would wait for each
-//! other and a left-over lock file would stop them.
+//! One loose ref is moved here as git moves it: lock `<ref>.lock`, compare, flush, rename. gix locks
+//! `packed-refs` too as soon as there are packed refs. Parallel writers would then wait for each
+//! other, and a lock file left by a crash would stop them.
 
 mod loose;
 mod names;
@@ -24,13 +24,11 @@ use super::codes;
 use crate::error::{Error, Result};
 use crate::repository::{Repository, line};
 
-/// Where a ref points to; `None` for a symbolic one.
+/// The target of a ref; `None` for a symbolic one.
 type Target = io::Result<Option<ObjectId>>;
 
-/// Calls `found` with name and target of each ref below `prefix`, in name order; symbolic refs are ignored.
-///
-/// # Errors
-/// `thread_damaged` if a ref cannot be read.
+/// Calls `found` with name and target of each ref below `prefix`, in name order. Symbolic refs are
+/// ignored.
 pub(super) fn each(
     repository: &Repository,
     prefix: &str,
@@ -45,12 +43,9 @@ pub(super) fn each(
     Ok(())
 }
 
-/// The refs below `prefix`, less those in directories that `enter` says no to (names with a slash at the
-/// end): their names, and the targets of those that are packed. Loose ones are looked for before packed ones:
-/// `git pack-refs` beside this packs a ref before it removes its file.
-///
-/// # Errors
-/// `thread_damaged` if a directory or `packed-refs` cannot be read.
+/// The refs below `prefix`, except in directories that `enter` rejects (names with a slash at the
+/// end), with the targets of packed ones. Loose refs are read before packed ones: `git pack-refs`
+/// packs a ref before it removes its file.
 pub(super) fn below(
     repository: &Repository,
     prefix: &str,
@@ -73,10 +68,7 @@ pub(super) fn below(
     Ok(found)
 }
 
-/// Calls `found` with each ref below `prefix` that is in `packed-refs`.
-///
-/// # Errors
-/// `thread_damaged` if that cannot be read.
+/// Calls `found` with each packed ref below `prefix`.
 pub(super) fn each_packed(
     repository: &Repository,
     prefix: &str,
@@ -102,7 +94,7 @@ pub(super) fn names(repository: &Repository, directory: &str) -> Vec<String> {
     names.filter(|name| !name.ends_with(".lock")).collect()
 }
 
-/// The loose ref `name`; `Ok(None)` where there is no such file, or a symbolic ref.
+/// The target of a loose ref; `Ok(None)` if there is no file, or a symbolic ref.
 fn loose_target(repository: &Repository, name: &str) -> Target {
     match line(&repository.common_dir().join(name)) {
         Err(error) if is_absent(&error) => Ok(None),
@@ -110,10 +102,10 @@ fn loose_target(repository: &Repository, name: &str) -> Target {
     }
 }
 
-/// The target of `name`, a whole one. gix would take twice as many system calls.
+/// The target of the full name `name`. gix would need twice as many system calls.
 ///
 /// # Errors
-/// `thread_damaged` if it cannot be read.
+/// `thread_damaged`.
 pub(super) fn target(repository: &Repository, name: &str) -> Result<Option<ObjectId>> {
     match loose_target(repository, name).map_err(|error| unreadable(name, &error))? {
         None => packed_target(repository, name),
@@ -121,7 +113,6 @@ pub(super) fn target(repository: &Repository, name: &str) -> Result<Option<Objec
     }
 }
 
-/// The target of `name` in `packed-refs`.
 fn packed_target(repository: &Repository, name: &str) -> Result<Option<ObjectId>> {
     let failed = |error: &dyn std::fmt::Display| unreadable(name, error);
     let packed = repository.repo().refs.cached_packed_buffer().map_err(|error| failed(&error))?;
@@ -130,7 +121,6 @@ fn packed_target(repository: &Repository, name: &str) -> Result<Option<ObjectId>
     Ok(found.map(|found| found.target()))
 }
 
-/// The content of a loose ref's file.
 fn parse(content: &[u8], hash: gix::hash::Kind) -> Target {
     if content.starts_with(b"ref:") {
         return Ok(None);
@@ -148,7 +138,7 @@ pub(super) fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Error {
         .hint("`git for-each-ref refs/aye` lists refs; `aye doctor` reports what can be repaired")
 }
 
-/// Whether a failure to read the file of a ref says that there is none.
+/// True if the error means that there is no such ref.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
 }

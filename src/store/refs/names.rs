@@ -2,48 +2,38 @@
 
 use gix::ObjectId;
 
-/// Above every ref of aye's.
+/// The directory of all refs of aye's.
 pub(in crate::store) const ROOT: &str = "refs/aye/";
-/// This clone's tips of shared threads.
 pub(in crate::store) const SHARED: &str = "refs/aye/p/";
-/// This clone's tips of threads that stay in this clone.
 pub(in crate::store) const PRIVATE: &str = "refs/aye/private/";
 /// Fetched refs, by remote and clone.
 pub(in crate::store) const REMOTES: &str = "refs/aye/remotes/";
-/// Tips that a rewound or pruned remote would have taken away.
+/// Tips that a rewound or pruned remote has lost.
 pub(in crate::store) const KEPT: &str = "refs/aye/kept/";
 /// Pending proposals, as commits on their base.
 pub(in crate::store) const PENDING: &str = "refs/aye/pending/";
-/// The commits of sessions of agents.
+/// Commits of agents' sessions.
 pub(in crate::store) const SESSION: &str = "refs/aye/session/";
-/// The content of files before direct patches.
+/// Content of files before direct patches.
 pub(in crate::store) const BEFORE: &str = "refs/aye/before/";
 /// Refs that a repair has set aside.
 pub(in crate::store) const BROKEN: &str = "refs/aye/broken/";
-/// The directory of chunks of the ledger.
 pub(in crate::store) const CLOSED: &str = "closed";
-/// The directory of tombstones.
 pub(in crate::store) const GONE: &str = "gone";
 
-/// Who has a ref of a thread, a chunk or a tombstone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::store) enum Origin {
-    /// This clone, in `p/`.
     Shared,
-    /// This clone, in `private/`.
     Private,
-    /// Another clone, whose refs were fetched.
     Fetched {
-        /// The remote.
         remote: String,
-        /// Its directory there.
         clone: String,
     },
-    /// Another clone, whose ref was kept.
+    /// Another clone; the remote has lost the ref.
     Kept,
 }
 
-/// What the last component of the name of a ref is the id of.
+/// The kind of the id at the end of a ref's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum Role {
     Thread,
@@ -51,7 +41,6 @@ pub(in crate::store) enum Role {
     Tombstone,
 }
 
-/// The name of a ref of a thread, a chunk or a tombstone, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::store) struct Name {
     pub(in crate::store) origin: Origin,
@@ -60,8 +49,8 @@ pub(in crate::store) struct Name {
 }
 
 impl Name {
-    /// Takes `name` apart; `None` for every other ref. `remotes` are the configured ones: the name of a
-    /// remote may have slashes.
+    /// Parses `name`; `None` for other refs. The name of a remote may have slashes, so `remotes`
+    /// has the configured ones.
     pub(in crate::store) fn parse(
         name: &str,
         remotes: &[String],
@@ -89,7 +78,7 @@ impl Name {
                     |remote: &&String| rest.strip_prefix(remote.as_str())?.strip_prefix('/');
                 let mut known = remotes.iter().filter(|remote| below(remote).is_some()).peekable();
                 let (remote, clone) = if known.peek().is_none() {
-                    // Of a remote that is no longer configured.
+                    // The remote is no longer configured.
                     rest.rsplit_once('/')?
                 } else {
                     known.find_map(|remote| {
@@ -107,7 +96,7 @@ impl Name {
     }
 }
 
-/// Whether a directory of a clone may be called that: 16 hexadecimal digits.
+/// True for the name of a clone's directory: 16 hexadecimal digits.
 pub(in crate::store) fn is_clone_id(name: &str) -> bool {
     name.len() == 16 && is_lower_hex(name)
 }
@@ -116,7 +105,6 @@ fn is_lower_hex(text: &str) -> bool {
     text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// The whole object id `hex`, in the only spelling that a ref has.
 fn id(hex: &str, hash: gix::hash::Kind) -> Option<ObjectId> {
     let id = ObjectId::from_hex(hex.as_bytes()).ok().filter(|_| is_lower_hex(hex))?;
     (id.kind() == hash && !id.is_null()).then_some(id)

@@ -1,4 +1,4 @@
-//! Moving and removing refs, under locks of their own as git takes them.
+//! Moving and deleting refs, under the same locks as git's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::OpenOptions;
@@ -15,27 +15,27 @@ use crate::error::{Error, Result};
 use crate::flush::Method;
 use crate::repository::Repository;
 
-/// Longest wait for a ref's own lock file, which git holds for moments only.
+/// Longest wait for a ref's lock file, which git holds for moments only.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Longest wait for the lock of `packed-refs`: git's own `core.packedRefsTimeout`.
+/// Longest wait for the lock of `packed-refs`: git's `core.packedRefsTimeout`.
 const PACKED_PATIENCE: Duration = Duration::from_secs(1);
 
-/// A ref that was moved, which counts from then on.
+/// The ref was moved, and counts from now on.
 #[must_use]
 #[derive(Debug)]
 pub(in crate::store) enum Moved {
-    /// It stays so, or may be made again.
+    /// It is on the disk, or need not be.
     Flushed,
-    /// The disk would not say that it does.
+    /// The operating system reported an error of the flush.
     Unflushed(std::io::Error),
 }
 
 impl Moved {
-    /// For a caller who deletes something once the ref stays.
+    /// Turns a failed flush into an error, for callers that delete the old data next.
     ///
     /// # Errors
-    /// `io_error` if that is not sure.
+    /// `io_error`.
     pub(in crate::store) fn sure(self) -> Result<()> {
         match self {
             Self::Flushed => Ok(()),
@@ -44,12 +44,11 @@ impl Moved {
     }
 }
 
-/// Moves `name` from `expected` to `new`, or fails without a change.
-///
-/// The caller holds the store's lock, so a lock file that stays is one a crash has left.
+/// Moves `name` from `expected` to `new`, or fails without a change. The caller holds the store's
+/// lock, so a crash has left a lock file that stays.
 ///
 /// # Errors
-/// `busy` if it is not at `expected` or its lock file stays; `io_error`.
+/// `busy` if the ref is not at `expected` or its lock file stays; `io_error`.
 pub(in crate::store) fn compare_and_swap(
     repository: &Repository,
     name: &str,
@@ -68,16 +67,16 @@ pub(in crate::store) fn compare_and_swap(
         _ => Method::No,
     };
     lock.write(new, method)?;
-    // Opened while the lock is in it: `git pack-refs` removes it as soon as the ref is elsewhere.
+    // The directory is opened while the lock file is in it: later `git pack-refs` may remove it.
     let directory = path.parent().filter(|_| durable).map(std::fs::File::open);
     crate::failpoint!("store.ref.rename");
     lock.commit(&path)?;
     let renamed = || crate::failpoint!("store.ref.renamed", io);
-    // The rename itself must outlive a power cut once success is reported. It cannot be taken back:
-    // others may have seen it.
+    // The rename must outlive a power cut once success is reported. It is not undone: others may
+    // have seen it.
     let flushed = directory.map(|directory| renamed().and_then(|()| directory?.sync_all()));
     let flushed = match flushed {
-        // With it comes all that was written before, so that its failure is one of all.
+        // This flush includes everything written before, so its failure is a failure of all.
         Some(Err(error)) if method == Method::Ordered => {
             let file = renamed().and_then(|()| std::fs::File::open(&path)?.sync_all());
             file.map_or(Moved::Unflushed(error), |()| Moved::Flushed)
@@ -88,7 +87,7 @@ pub(in crate::store) fn compare_and_swap(
     Ok(flushed)
 }
 
-/// Sets `name` whatever it was; not flushed: for what can be rebuilt.
+/// Sets `name` unconditionally and without a flush, for refs that can be rebuilt.
 ///
 /// # Errors
 /// `busy`, `io_error`.
@@ -99,23 +98,20 @@ pub(in crate::store) fn set(repository: &Repository, name: &str, new: ObjectId) 
     lock.commit(&path)
 }
 
-/// Deletes `name`, wherever it is.
-///
-/// # Errors
-/// As [`delete`].
+/// Deletes `name`, loose and packed.
 pub(in crate::store) fn remove(repository: &Repository, name: &str) -> Result<()> {
     delete(repository, &[(name.to_owned(), None)], true).map(|_| ())
 }
 
-/// Deletes those of `refs` that are still at the id given (`None`: at any), and their reflogs. Returns
-/// the names of those that were there.
+/// Deletes those of `refs`, with reflogs, that are still at the given id (`None`: at any). Returns
+/// the names of the deleted ones.
 ///
-/// The order is git's own (`files_transaction_prepare` and `_finish` in its `refs/files-backend.c`):
-/// locks of the refs, `packed-refs.lock`, a new `packed-refs` without them, the loose files, and the
-/// locks last. Loose files first would let a crash move a ref back to its packed value; without
-/// `packed-refs.lock` until the end, a `git pack-refs` beside this would bring one back. Refs that can be
-/// rebuilt (not `durable`) may come back, and take that lock only where one is packed: a crash would leave
-/// it, and every decision deletes a pending ref.
+/// The order is git's (`files_transaction_prepare` and `_finish` in `refs/files-backend.c`): locks
+/// of the refs, `packed-refs.lock`, a new `packed-refs` without them, the loose files, and the
+/// locks last. If the loose files went first, a crash could move a ref back to its packed value. If
+/// `packed-refs.lock` went earlier, a `git pack-refs` beside this could restore one. Refs that can
+/// be rebuilt (not `durable`) may come back. They take that lock only if one is packed: a crash
+/// would leave it, and every decision deletes a pending ref.
 ///
 /// # Errors
 /// `busy`, `io_error`; refs that could be deleted are.
@@ -129,7 +125,7 @@ pub(in crate::store) fn delete(
         refs.iter().map(|(name, expected)| (name.as_str(), *expected)).collect();
     let mut locks = Vec::new();
     for (name, expected) in sorted {
-        // A lock takes a directory, which need not be made for a ref that is not there.
+        // A lock needs the directory, which is not created for a missing ref.
         if target(repository, name)?.is_none() {
             continue;
         }
@@ -166,16 +162,15 @@ pub(in crate::store) fn delete(
     crate::failpoint!("store.refs.removed");
     drop(packed);
     drop(locks);
-    // As git does; one with another ref or lock in it stays.
+    // As git does; a directory with another ref or lock stays.
     let above: BTreeSet<&str> =
         deleted.iter().filter_map(|name| Some(name.rsplit_once('/')?.0)).collect();
     above.into_iter().for_each(|above| drop(std::fs::remove_dir(common_dir.join(above))));
     Ok(deleted)
 }
 
-/// Takes `names` out of `packed-refs`, whose lock the caller holds: it holds every ref of the
-/// repository, so that writing it costs as much as there are refs. gix would do it with four writes for
-/// each ref that stays.
+/// Rewrites `packed-refs` without `names`; the caller holds its lock. The file has every ref of the
+/// repository. gix would need four writes for each ref that stays.
 fn unpack(common_dir: &Path, names: &BTreeSet<&[u8]>, durable: bool) -> Result<()> {
     let path = common_dir.join("packed-refs");
     let failed =
@@ -189,7 +184,7 @@ fn unpack(common_dir: &Path, names: &BTreeSet<&[u8]>, durable: bool) -> Result<(
     if kept.len() == bytes.len() {
         return Ok(());
     }
-    // The name that git gives it, so that one who finds it after a crash recognises it.
+    // git's own name, so that people recognise the file after a crash.
     let new = common_dir.join("packed-refs.new");
     let write = || {
         let mut file = std::fs::File::create(&new)?;
@@ -207,17 +202,17 @@ fn unpack(common_dir: &Path, names: &BTreeSet<&[u8]>, durable: bool) -> Result<(
     })
 }
 
-/// Whether only aye writes the ref `name`, under the store's lock.
+/// True if only aye writes the ref `name`, under the store's lock.
 fn is_ours(name: &str) -> bool {
     !name.starts_with(super::REMOTES)
 }
 
-/// The lines of a `packed-refs` but those of `names` and of what these peel to.
+/// The lines of `packed-refs` without `names` and their peeled targets.
 fn without(bytes: &[u8], names: &BTreeSet<&[u8]>) -> Vec<u8> {
     let mut kept = Vec::with_capacity(bytes.len());
     let mut dropped = false;
     for line in bytes.lines_with_terminator() {
-        // `<id> <name>`, and below it `^<id>` where it is a tag.
+        // `<id> <name>`, then `^<id>` for a tag.
         dropped = match line.first() {
             Some(b'^') => dropped,
             _ => line
@@ -232,8 +227,8 @@ fn without(bytes: &[u8], names: &BTreeSet<&[u8]>) -> Vec<u8> {
     kept
 }
 
-/// [`PATIENCE`]; in builds for tests `AYE_REF_PATIENCE`, in milliseconds, stands in for it: a process
-/// that is stopped at every step leaves many locks, and nobody else is there who could hold one.
+/// [`PATIENCE`]; in test builds `AYE_REF_PATIENCE`, in milliseconds. A crash test leaves many
+/// locks, and no other process could hold one.
 fn patience() -> Duration {
     #[cfg(all(feature = "failpoints", debug_assertions))]
     if let Some(most) = std::env::var("AYE_REF_PATIENCE").ok().and_then(|most| most.parse().ok()) {
@@ -252,8 +247,8 @@ impl RefLock {
         Self::take_from(target, patience(), ours)
     }
 
-    /// Waits for `patience`; `ours`: only we and, for moments, git take it, so that one that stays
-    /// longer is removed.
+    /// Waits for `patience`. If the ref is `ours`, only aye and, for moments, git lock it, so an
+    /// older lock is removed.
     fn take_from(target: &Path, patience: Duration, ours: bool) -> Result<Self> {
         let mut name = target.as_os_str().to_owned();
         name.push(".lock");
@@ -265,7 +260,7 @@ impl RefLock {
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     let directory = path.parent().unwrap_or(&path);
                     match std::fs::create_dir_all(directory) {
-                        // `git pack-refs` removes the one above while it is empty.
+                        // `git pack-refs` removes the parent directory while it is empty.
                         Err(error) if error.kind() == ErrorKind::NotFound => {
                             if started.elapsed() > patience {
                                 return Err(Error::file("create", directory, &error));
@@ -276,8 +271,8 @@ impl RefLock {
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     if ours && started.elapsed() > patience {
-                        // We hold the store's lock and git holds a ref's for moments: whoever
-                        // made this one is gone.
+                        // The store's lock is held here, and git holds a ref's for moments: the
+                        // owner of this lock has ended.
                         let _ = std::fs::remove_file(&path);
                     }
                     if started.elapsed() > if ours { patience * 2 } else { patience } {
@@ -376,13 +371,13 @@ mod tests {
         {
             assert!(!common.join(gone).exists(), "{gone}");
         }
-        // Somebody packs refs: nothing is deleted, and the locks go.
+        // Another process packs refs: nothing is deleted, and the locks go.
         std::fs::write(common.join("packed-refs.lock"), "").unwrap();
         let kept = [("refs/aye/p/kept".to_owned(), Some(tip))];
         assert!(delete(repository, &kept, true).unwrap_err().is(&codes::STORE_BUSY));
         assert_eq!(target(repository, "refs/aye/p/kept").unwrap(), Some(tip));
         assert!(!common.join("refs/aye/p/kept.lock").exists());
-        // One that can be rebuilt, and is not packed, needs no lock of that.
+        // An unpacked ref that can be rebuilt needs no lock of `packed-refs`.
         assert_eq!(
             delete(repository, &[("refs/aye/p/moved".to_owned(), None)], false).unwrap().len(),
             1

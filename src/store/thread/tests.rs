@@ -1,4 +1,4 @@
-//! Threads of a scratch repository, whose refs are as hostile as they may be.
+//! Threads of a scratch repository with hostile refs.
 
 use std::path::Path;
 
@@ -65,7 +65,7 @@ impl Scene {
         self.add(Kind::Commit, text.as_bytes())
     }
 
-    /// An event of the `seconds`, without content.
+    /// An event at `seconds`, without content.
     pub(in crate::store) fn event(
         &self,
         parents: &[ObjectId],
@@ -88,7 +88,7 @@ impl Scene {
         self.event(parents, 1, sample::comment(text))
     }
 
-    /// A rejection of the first revision, with an `ends` list and the bytes of a manifest that it does not need.
+    /// A rejection of the first revision, with an `ends` list and a manifest's bytes.
     pub(in crate::store) fn reject(
         &self,
         thread: ObjectId,
@@ -152,7 +152,6 @@ fn thread_is_the_union_of_its_refs() {
     let [own, other] = ["mine", "yours"].map(|text| scene.comment(&[first], text));
     scene.set(&Space::Shared.name(&first), own);
     scene.set(&scene.fetched(1, first), other);
-    // An older tip, and the same tip at another remote.
     scene.set(&scene.fetched(2, first), first);
     scene.set(&format!("{}{}/{first}", "refs/aye/remotes/a/b/", OTHER), other);
     let thread = scene.read(first);
@@ -234,13 +233,12 @@ fn one_bad_ref_is_set_aside_alone() {
         assert_eq!(aside, [(name.as_str(), *code)], "{what}: {:?}", thread.aside);
         assert_eq!(ids(&thread), [first.to_string(), own.to_string()], "{what}");
         assert_eq!((&thread.tips, thread.parents().unwrap()), (&vec![own], vec![own]), "{what}");
-        // As one's own it is an error, and never folded without.
+        // An own bad ref is an error, and the thread is never folded without it.
         scene.set(&Space::Shared.name(&first), *tip);
         assert_eq!(scene.fails(first), *code, "{what}");
         scene.set(&Space::Shared.name(&first), own);
         refs::remove(scene.store.repository(), &name).unwrap();
     }
-    // A file that holds no id.
     let name = scene.fetched(1, first);
     std::fs::create_dir_all(scene.top().join(".git").join(&name).parent().unwrap()).unwrap();
     std::fs::write(scene.top().join(".git").join(&name), "nonsense\n").unwrap();
@@ -336,7 +334,6 @@ fn writer_keeps_room_for_its_own_events() {
     }
     let thread = scene.read(first);
     assert_eq!((thread.tips.len(), thread.history.events().len()), (2, 802));
-    // One of them, which has the own event below it.
     assert_eq!((thread.parents().unwrap().len(), thread.len()), (1, 402));
     let mut tip = own;
     for at in 0..MOST.0 - 2 {
@@ -359,7 +356,7 @@ fn private_thread_does_not_count_what_was_fetched_of_it() {
     assert_eq!((thread.space, &thread.tips), (Space::Private, &vec![draft]));
     assert_eq!(thread.aside[0].code.id, "published_elsewhere");
     assert_eq!(thread.name(), Space::Private.name(&first));
-    // Published: the drafts are history, and nothing of them is a parent.
+    // The drafts of a published thread are no parents.
     scene.set(&Space::Shared.name(&first), shared);
     let thread = scene.read(first);
     assert_eq!((thread.space, thread.own), (Space::Shared, Some(shared)));
@@ -408,7 +405,7 @@ fn threads_are_found_by_prefix_and_a_tombstone_hides_one() {
             && threads.find(&gone.to_string()).unwrap().is_empty()
     );
     assert_eq!((threads.ids().unwrap().len(), scene.fails(gone)), (19, "proposal_purged"));
-    // Somebody else's hides nothing.
+    // Another clone's tombstone hides nothing.
     let other = *all.last().unwrap();
     scene.set(&format!("{}origin/{OTHER}/gone/{other}", refs::REMOTES), scene.comment(&[], "gone"));
     assert!(Threads::new(&scene.store).ids().unwrap().contains(&other));
@@ -427,7 +424,7 @@ fn many_hostile_refs_cost_little() {
     }
     let thread = scene.read(first);
     assert_eq!((thread.tips.len(), thread.aside.len()), (MOST_FETCHED, 1_000 - MOST_FETCHED));
-    // And the same in refs of which each leads to more than all may together.
+    // Each of these refs leads to more than all may together.
     let mut tip = first;
     for at in 0..100 {
         tip = scene.comment(&[tip], &format!("{at} {}", body.repeat(5)));
@@ -440,7 +437,6 @@ fn many_hostile_refs_cost_little() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Whatever refs lead where, the tips are those that no other reaches, and so are the parents.
     #[test]
     fn tips_reach_everything_and_not_each_other(
         edges in proptest::collection::vec((any::<u16>(), any::<u16>()), 1..24),

@@ -16,66 +16,45 @@ use crate::proposal::statement::Target;
 use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, Stamped, fold};
 use crate::store::{Content, Space, codes};
 
-/// What a new proposal consists of.
 #[derive(Clone, Debug)]
 pub struct NewProposal {
-    /// The changes.
     pub changeset: Changeset,
-    /// Why, in the proposer's words.
     pub description: Option<String>,
-    /// Topic.
     pub domain: Option<String>,
-    /// The task it belongs to.
     pub related_task_id: Option<String>,
-    /// The name the proposer gives itself.
     pub proposed_by: String,
-    /// How long it waits.
     pub expires_in: Duration,
-    /// Code or memory.
     pub subject: Subject,
-    /// The form in which they came.
     pub form: InputForm,
-    /// The proposal of somebody else that it is to take the place of.
+    /// Another one's proposal that it replaces.
     pub instead_of: Option<ProposalId>,
-    /// The pending proposal whose result it is made on.
     pub on: Option<On>,
-    /// The structured request of a memory proposal.
     pub memory: Option<serde_json::Value>,
-    /// Where it was made, where that is not HEAD.
+    /// Its target, if that is not HEAD.
     pub target: Option<Target>,
-    /// Files that it leaves out.
     pub incomplete: Vec<Incomplete>,
-    /// It is for nobody else. It may be so without this, because of what it changes or stands on.
+    /// Private by request. It may be private anyway, because of its paths or content.
     pub private: bool,
 }
 
-/// What a new revision consists of.
 #[derive(Clone, Debug)]
 pub struct NewRevision<'a> {
-    /// The changes.
     pub changeset: &'a Changeset,
-    /// Why.
     pub reason: RevisionReason,
-    /// A new description.
     pub description: Option<String>,
-    /// What is new in it.
     pub note: Option<String>,
-    /// Files that it leaves out.
     pub incomplete: Vec<Incomplete>,
-    /// How long it waits from now; as before without.
+    /// The new term from now; `None` keeps the present one.
     pub expires_in: Option<Duration>,
-    /// The structured request of a memory proposal.
     pub memory: Option<serde_json::Value>,
-    /// The pending proposal whose result it is made on.
     pub on: Option<On>,
-    /// Where it was made, where that is not HEAD.
+    /// Its target, if that is not HEAD.
     pub target: Option<Target>,
-    /// The form in which they came; it is not recorded.
+    /// The form in which the changes came; it is not recorded.
     pub form: InputForm,
 }
 
 impl<'a> NewRevision<'a> {
-    /// Changes, and nothing else that is new.
     pub fn new(changeset: &'a Changeset, reason: RevisionReason) -> Self {
         Self {
             changeset,
@@ -92,20 +71,14 @@ impl<'a> NewRevision<'a> {
     }
 }
 
-/// What proposing came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProposeOutcome {
-    /// The proposal.
     pub id: ProposalId,
-    /// It was there already, pending and with the same changes.
     pub duplicate: bool,
 }
 
 impl Writer<'_> {
-    /// Makes a proposal, unless the same one is pending.
-    ///
-    /// # Errors
-    /// As [`Writer::note`].
+    /// Adds a proposal, unless the same one is pending.
     pub fn propose(&mut self, new: NewProposal) -> Result<ProposeOutcome> {
         let changes = self.record(&new.changeset)?;
         let space = self.space_of_new(&new, &changes)?;
@@ -116,10 +89,7 @@ impl Writer<'_> {
         Ok(ProposeOutcome { id: ProposalId::from_event(&stamped.id), duplicate: false })
     }
 
-    /// Makes a proposal, whether the same one is pending or not, and returns it as it begins.
-    ///
-    /// # Errors
-    /// As [`Writer::note`].
+    /// Adds a proposal even if the same one is pending, and returns it.
     pub fn propose_another(&mut self, new: NewProposal) -> Result<Proposal> {
         let changes = self.record(&new.changeset)?;
         let space = self.space_of_new(&new, &changes)?;
@@ -127,8 +97,8 @@ impl Writer<'_> {
         fold(&History::new(vec![stamped])).ok_or_else(|| Error::bug("a new proposal is none"))
     }
 
-    /// Whom a new proposal is for. A proposal that stands on private content would bring it to others, so that it
-    /// is private until a person publishes it.
+    /// The space of a new proposal. A proposal on private content would disclose that, so it is
+    /// private until a person publishes it.
     fn space_of_new(&self, new: &NewProposal, changes: &[ChangeRecord]) -> Result<Space> {
         let is_of_private = |id: &ProposalId| match self.whole(id) {
             Ok(id) if self.made.contains(&id) => {
@@ -186,10 +156,10 @@ impl Writer<'_> {
         self.store.repository().checkout().ok()?.commit.map(|id| id.to_string())
     }
 
-    /// Gives the pending proposal `id` new content.
+    /// Adds a revision of the pending proposal `id`.
     ///
     /// # Errors
-    /// `not_pending`, `wrong_tool` for a request to memory without another request; and as [`Writer::note`].
+    /// `not_pending`; `wrong_tool` for a memory request without a new request.
     pub fn revise(
         &mut self,
         authority: &Authority,
@@ -224,8 +194,8 @@ impl Writer<'_> {
         self.append(&id, Data::Revise(revise), None)
     }
 
-    /// The commit that a revision of `proposal` to `changes` is made on: HEAD, or the base that it has where that
-    /// is the last to say where a file was which has been moved since.
+    /// The base of a revision of `proposal` to `changes`: HEAD, or the present base if only that
+    /// has a file which was moved since.
     fn base_of(&self, proposal: &Proposal, changes: &[ChangeRecord]) -> Option<String> {
         let current = proposal.current();
         let is_kept = |change: &&ChangeRecord| {
@@ -245,7 +215,10 @@ impl Writer<'_> {
         base.cloned().or_else(|| self.head())
     }
 
-    /// Refuses content that is not for those whom `proposal` is for.
+    /// Refuses private content in a shared proposal.
+    ///
+    /// # Errors
+    /// `private_path`.
     fn require_public<'c>(
         &self,
         proposal: &Proposal,
@@ -260,7 +233,8 @@ impl Writer<'_> {
         if space == Space::Private {
             return Ok(());
         }
-        // What it has already, and what HEAD has, they have. A file that neither has may have become private since.
+        // Content of the proposal and of HEAD is shared already. A file in neither may have become
+        // private since.
         let known = &proposal.current().changes;
         let is_of = |a: &ChangeRecord, b: &ChangeRecord| {
             (&a.path, &a.before, &a.after, &a.origin) == (&b.path, &b.before, &b.after, &b.origin)
@@ -291,8 +265,8 @@ impl Writer<'_> {
     }
 }
 
-/// Of which content it is asked whose it is: what the changes stand on, and what they lead to where that was
-/// read from files, or copied there. Somebody who types the same as another is not asked where it is from.
+/// Content that may be private: the content that the changes start from, and results that were read
+/// from files or copied. A typed result counts as the proposer's own.
 fn contents<'c>(
     changeset: &'c Changeset,
     changes: &'c [ChangeRecord],
@@ -305,7 +279,7 @@ fn contents<'c>(
     changes.iter().filter_map(Content::before_change).chain(results)
 }
 
-/// What is decided of a request to memory are its operations, which files cannot stand in for.
+/// `wrong_tool`: people decide on a memory request's operations, not on files.
 fn without_request(id: &ProposalId) -> Error {
     let message = format!("{id} is a request to memory, and edits of files are none");
     Error::new(&WRONG_TOOL, message)

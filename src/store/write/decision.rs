@@ -1,4 +1,4 @@
-//! Decisions: the statement, its papers, and the tree in which these lie.
+//! Decisions: the statement, its papers, and the tree with these.
 
 use std::collections::HashSet;
 
@@ -18,40 +18,33 @@ use crate::store::Space;
 use crate::store::objects::object_id;
 use crate::store::trees::Leaf;
 
-/// How many proposals below one are looked at; forged ones may stand on each other in a circle.
+/// Proposals below one that are looked at: forged ones may form a circle.
 const MOST_BELOW: usize = 100;
 
-/// What somebody decides. The writer adds the rest of the statement: who, when, on which events, and what it ends.
+/// A decision. The writer adds actor, time, seen events and ended decisions to the statement.
 #[derive(Clone, Debug)]
 pub struct NewDecision<'a> {
-    /// The verb.
     pub verdict: Verdict,
-    /// The event of the revision that is decided on, hex; the current one without.
+    /// The event (hex) of the decided revision; by default the current one.
     pub revision: Option<&'a str>,
-    /// Why.
     pub reason: Option<&'a str>,
-    /// What is done beside deciding.
     pub effect: Option<Effect>,
-    /// What is written, or approved, file by file.
     pub manifest: Option<&'a Manifest>,
-    /// HEAD.
     pub target: Target,
-    /// The policy in HEAD.
     pub policy: Option<BlobRef>,
-    /// The name of the repository in that policy.
+    /// The repository's name in that policy.
     pub repository: Option<String>,
-    /// How many changed lines what is written has.
+    /// Number of changed lines that are written.
     pub lines: Option<u64>,
-    /// How many of them had been on the screen.
+    /// Number of these lines that were on the screen.
     pub shown: Option<u64>,
-    /// SHA-256 over what was decided in one answer.
+    /// SHA-256 of all decisions of one answer.
     pub group: Option<String>,
-    /// An undo takes back the rejections alone, and lets an apply stand; without, the applies alone.
+    /// True if an undo ends rejections alone; otherwise it ends applies alone.
     pub of_rejections: bool,
 }
 
 impl NewDecision<'_> {
-    /// That, and nothing else.
     pub fn new(verdict: Verdict) -> Self {
         Self {
             verdict,
@@ -69,7 +62,6 @@ impl NewDecision<'_> {
         }
     }
 
-    /// The verbs that an authority for it may have.
     fn verbs(&self) -> &'static [Verb] {
         match self.verdict {
             Verdict::Apply | Verdict::Reject if self.is_mark() => &[Verb::Mark, Verb::Apply],
@@ -88,11 +80,11 @@ impl NewDecision<'_> {
 }
 
 impl Writer<'_> {
-    /// Adds a decision on the thread of `id`, for which `authority` was given to the writer's actor. Of a direct
-    /// patch that is the undo.
+    /// Adds a decision on the thread of `id`; on a direct patch only an undo. `authority` was given
+    /// to the writer's actor.
     ///
     /// # Errors
-    /// As [`Writer::note`]; `internal_error` where the authority is for something else.
+    /// `internal_error` if the authority is for something else.
     pub fn decide(
         &mut self,
         authority: &Authority,
@@ -104,20 +96,14 @@ impl Writer<'_> {
         self.decided(&id, new, authority.evidence().clone())
     }
 
-    /// Gives a proposal seven days from now. Readers count that by a person or the proposer.
-    ///
-    /// # Errors
-    /// As [`Writer::note`].
+    /// Extends a proposal to seven days from now. Readers accept that of a person or the proposer.
     pub fn extend(&mut self, id: &ProposalId, evidence: Evidence) -> Result<Stamped> {
         let id = self.whole(id)?;
         self.decided(&id, NewDecision::new(Verdict::Extend), evidence)
     }
 
-    /// Gives a proposal that this command makes pending again another term where its own has run out. What the
-    /// same proposer made it on does not end before it.
-    ///
-    /// # Errors
-    /// Those of [`Writer::note`].
+    /// Extends a proposal that this command makes pending again, if its term is over, and the same
+    /// proposer's proposals below it.
     pub fn renew(&mut self, id: &ProposalId) -> Result<()> {
         let mut next = Some(id.clone());
         let proposer = self.view.proposal(id)?.actor.identity();
@@ -168,7 +154,7 @@ impl Writer<'_> {
             let sha256 = crate::sha256::hex(&bytes);
             statement.manifest = Some(BlobRef { id: blob.to_string(), sha256 });
             leaves.push(file("manifest", blob));
-            // Nor does an undo of a direct patch send what stood before it.
+            // An undo of a shared direct patch does not send the older content.
             if space == Space::Private || !is_patch {
                 self.results(&mut leaves, space, &changes, manifest)?;
             }
@@ -188,9 +174,8 @@ impl Writer<'_> {
         self.append(id, data, Some((papers, leaves)))
     }
 
-    /// Refuses to write on what a fetched event only names: see [`Thread::require_content`].
-    ///
-    /// [`Thread::require_content`]: crate::store::Thread::require_content
+    /// Refuses a decision on content that a fetched event only names; see
+    /// [`Thread::require_content`](crate::store::Thread::require_content).
     pub(super) fn require_content(&self, id: &ObjectId, revision: Option<&str>) -> Result<()> {
         match revision.filter(|_| !self.made.contains(id)) {
             Some(event) => self.view.thread_of(id)?.require_content(self.store, event),
@@ -198,8 +183,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Each content of `manifest` that the revision, which makes `changes`, does not hold: nothing else would
-    /// keep it, and whoever has the thread could not read what was approved. Private content stays here.
+    /// Adds contents of `manifest` that the revision with `changes` lacks. Nothing else would keep
+    /// them, and other clones could not read what was approved. Private content stays here.
     fn results(
         &self,
         leaves: &mut Vec<Leaf>,
@@ -226,8 +211,8 @@ impl Writer<'_> {
     }
 }
 
-/// The statements that a decision ends: all that stand, as far as it has seen them; an undo those of its kind. An
-/// agent ends nothing.
+/// The statements that a decision ends: all seen ones that stand, or those of an undo's kind. An
+/// agent ends none.
 fn ends(chain: &Chain, new: &NewDecision<'_>, statement: &Statement) -> Vec<String> {
     let may_end =
         matches!(new.verdict, Verdict::Apply | Verdict::Reject | Verdict::Withdraw | Verdict::Undo);
@@ -248,7 +233,8 @@ fn ends(chain: &Chain, new: &NewDecision<'_>, statement: &Statement) -> Vec<Stri
     ends
 }
 
-/// The event of the revision `id`; of the current one without. In a direct patch the first event is its revision.
+/// The event of the revision `id`, or of the current one. A direct patch's revision is its first
+/// event.
 fn revision<'c>(chain: &'c Chain, id: Option<&str>) -> Result<&'c Stamped> {
     let current = || chain.proposal().map(|proposal| proposal.current().event.clone());
     let id = id.map(str::to_owned).or_else(current);

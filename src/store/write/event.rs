@@ -1,4 +1,4 @@
-//! One event: the tree with its content, and the commit that says it.
+//! One event: its tree with the content, and its commit.
 
 use bstr::BString;
 use gix::ObjectId;
@@ -14,11 +14,9 @@ use crate::store::Space;
 use crate::store::objects::object_id;
 use crate::store::trees::{self, Leaf};
 
-/// Characters of a title in the readable message.
 const MOST_OF_A_TITLE: usize = 100;
 
 impl Writer<'_> {
-    /// Begins a thread.
     pub(super) fn begin(&mut self, space: Space, data: Data) -> Result<Stamped> {
         let chain = Chain {
             space,
@@ -35,7 +33,8 @@ impl Writer<'_> {
         self.push(&id, id, stamped)
     }
 
-    /// Adds an event to the thread `id`; a decision with its papers, and the leaves of its tree beside these.
+    /// Adds an event to the thread `id`; a decision with its papers, and further leaves of its
+    /// tree.
     pub(super) fn append(
         &mut self,
         id: &ObjectId,
@@ -69,7 +68,6 @@ impl Writer<'_> {
         Ok(stamped)
     }
 
-    /// The commit of an event that comes next in `chain`.
     fn compose(
         &mut self,
         chain: &Chain,
@@ -98,7 +96,8 @@ impl Writer<'_> {
             self.side(&mut leaves, "before", &change.path, change.before.as_ref())?;
             self.side(&mut leaves, "after", &change.path, change.after.as_ref())?;
         }
-        // What stood in a file before a direct patch may be what a person has not committed: it stays here.
+        // A person may not have committed the file as it was before a shared direct patch: it stays
+        // here.
         if let Data::Patch(patch) = &event.data
             && chain.space == Space::Private
         {
@@ -127,7 +126,7 @@ impl Writer<'_> {
         Ok((commit, Stamped { id: commit.to_string(), sha256, parents, event, papers }))
     }
 
-    /// Puts a content into the tree, if it is here: of a direct patch what was written need not be.
+    /// Adds content to the tree, if it is here: the content of a direct patch need not be.
     pub(super) fn side(
         &self,
         leaves: &mut Vec<Leaf>,
@@ -157,7 +156,7 @@ fn too_long(size: usize, limit: usize) -> Error {
     )
 }
 
-/// The message for whoever reads `git log` of the ref: the kind, and what the thread is about.
+/// The message for readers of `git log`: the kind, and the thread's title.
 fn message(chain: &Chain, event: &Event) -> String {
     let first = chain.seen.first().map_or(event, |first| &first.event);
     let title = match &first.data {

@@ -1,4 +1,4 @@
-//! Files and refs that follow what was written.
+//! Projections and pending refs, updated after events were written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,9 +11,9 @@ use crate::proposal::{ActorKind, Status};
 use crate::store::{pending, projection};
 
 impl Writer<'_> {
-    /// Makes the files and the ref of the thread `id` follow. `false`: its ref, if there is one, is to go; those
-    /// of one command go together. A ref that cannot be written is tried again by the next commit. `is_same`: what
-    /// there was of it is right, but for what the command has said of it since.
+    /// Updates files and ref of the thread `id`. `false` if its ref has to be deleted; the refs of
+    /// one command are deleted together. The next commit retries a ref that cannot be written. With
+    /// `is_same` only the event's text has changed.
     pub(super) fn project(&mut self, id: &ObjectId, is_same: bool) -> Result<bool> {
         let name = self.view.name(id);
         if !self.chains.contains_key(id) && self.view.threads.is_gone(id)? {
@@ -30,7 +30,7 @@ impl Writer<'_> {
             }
         };
         if self.left_over.contains(id) {
-            // With the temporary files of the writer that was stopped.
+            // Temporary files of the stopped writer go as well.
             stage(false);
             let _ = projection::remove(self.store, &name);
         }
@@ -38,8 +38,8 @@ impl Writer<'_> {
         let is_same =
             is_same && !is_made && !self.revised.contains(id) && !self.left_over.contains(id);
         if pending && !is_made && !is_same && !pending::has_content(self.store, &proposal) {
-            // Its content may have to come over the network, which a writer does not wait for: what was made here
-            // of what it was before goes. Git stops at a ref that leads to what is not there.
+            // A writer does not wait for content from the network, so the old files and ref go. Git
+            // stops at a ref that leads to missing objects.
             stage(false);
             let _ = projection::remove(self.store, &name);
             return Ok(false);
@@ -57,18 +57,19 @@ impl Writer<'_> {
             let renewed =
                 if is_made { Ok(()) } else { projection::renew_elsewhere(self.store, &proposal) };
             if renewed.is_err() {
-                // Whoever may write there does.
+                // A process that may write there retries.
                 self.touched.insert(*id);
             }
             projection::make(self.store, &proposal, false).and(made.map(drop))?;
         } else {
-            // The ref goes whether the files could be removed or not.
+            // The ref goes even if the files could not be removed.
             let _ = projection::remove(self.store, &name);
         }
         Ok(pending)
     }
 
-    /// Says that the pending proposal of the thread `id` waits, where that is new and not its reader's own doing.
+    /// Announces the pending proposal of the thread `id` if it is new and a person did not write
+    /// it.
     pub(super) fn announce(&self, id: &ObjectId) {
         let is_new = self.made.contains(id);
         if self.actor.kind != ActorKind::Human
@@ -79,7 +80,7 @@ impl Writer<'_> {
         }
     }
 
-    /// `ids` so that each comes behind the one that it was made on.
+    /// `ids` with each proposal behind the one that it was made on.
     pub(super) fn lower_first(&self, ids: BTreeSet<ObjectId>) -> Vec<ObjectId> {
         if !self.is_stacked {
             return ids.into_iter().collect();

@@ -1,9 +1,9 @@
-//! Writing: the only way an event comes to be.
+//! Writing: the only way to record an event.
 //!
-//! One writer at a time holds the store's lock. An event is composed when it is added, with what its writer
-//! has seen of its thread as parents, so that its id is known at once. It is recorded by one move of this
-//! clone's ref of the thread, after its objects are flushed: what a command adds to a thread counts whole or
-//! not at all, and of several threads each event is complete in itself.
+//! One writer at a time holds the store's lock. An event is composed when it is added, with the
+//! seen events as parents, so its id is known at once. One move of this clone's ref records it,
+//! after its objects are flushed. A command's events in a thread count together or not at all; in
+//! several threads each event is complete in itself.
 
 mod content;
 mod decision;
@@ -35,70 +35,61 @@ use crate::proposal::{
 pub use content::{NewProposal, NewRevision, ProposeOutcome};
 pub use decision::NewDecision;
 
-/// How many threads of other clones one writer makes projections for: each takes a millisecond or two, and
-/// others wait.
+/// Other clones' threads that one writer updates projections for: each takes a millisecond or two,
+/// and others wait.
 const FOLLOWED_AT_ONCE: usize = 100;
 
-/// A plan with so many events goes on in a thread of its own: others read no more of a thread than twice that.
+/// Events of a plan's thread; the plan continues in a new one. Readers read twice as many.
 const MOST_OF_A_PLAN: usize = 500;
 
 /// The store while its lock is held.
 pub struct Writer<'store> {
     store: &'store Store,
-    /// The state before this command's own events (and after [`Writer::commit`], with them).
+    /// The state before this command's own events; after [`Writer::commit`] with them.
     pub view: View<'store>,
     actor: Actor,
     now: DateTime<Utc>,
     batch: Batch<'store>,
-    /// Blobs that were added, and may not be in the repository yet.
+    /// Blobs that were added, and may not be written yet.
     added: HashSet<ObjectId>,
-    /// The threads that this command adds to.
     chains: BTreeMap<ObjectId, Chain>,
-    /// The proposals that it has made, and those that it has given a new revision.
+    /// New proposals, and those with a new revision.
     made: BTreeSet<ObjectId>,
     revised: BTreeSet<ObjectId>,
-    /// Threads whose projection and pending ref have to follow.
     touched: BTreeSet<ObjectId>,
-    /// Those that a stopped writer has left, and those that other clones, or the clock, have changed.
+    /// Such threads of a stopped writer, and those that other clones or the clock have changed.
     left_over: BTreeSet<ObjectId>,
     fetched: BTreeSet<ObjectId>,
-    /// The lock says that something has to follow.
     is_noted: bool,
-    /// An event that was added is about a proposal on top of another one.
+    /// An added event is about a proposal on top of another one.
     is_stacked: bool,
     lock: Lock,
 }
 
-/// A thread that a command adds to.
 struct Chain {
     space: Space,
-    /// Where this clone's own ref is.
     own: Option<ObjectId>,
-    /// The parents of the next event.
     parents: Vec<ObjectId>,
-    /// The events that the next one has seen.
     seen: Vec<Stamped>,
-    /// The name of this clone in the thread.
     clone: String,
-    /// The command has begun it, so that its ref is moved first.
+    /// A new thread, whose ref is moved first.
     is_new: bool,
-    /// Its ref has to move.
     is_ahead: bool,
 }
 
 impl Chain {
-    /// The proposal by all that the next event has seen.
+    /// The proposal as the next event has seen it.
     fn proposal(&self) -> Option<Proposal> {
         fold(&History::new(self.seen.clone()))
     }
 }
 
 impl Store {
-    /// Takes the lock, lets `work` add events to the present state, and makes them durable. Nothing is recorded
-    /// if `work` fails.
+    /// Takes the lock, lets `work` add events, and makes these durable. Nothing is recorded if
+    /// `work` fails.
     ///
     /// # Errors
-    /// `work`'s own, `busy`, those of the threads, and those of the file system.
+    /// `work`'s own, `busy`, and errors of threads and the file system.
     pub fn write<T>(
         &self,
         actor: &Actor,
@@ -113,18 +104,14 @@ impl Store {
         let ended = writer.view.to_close(now);
         drop(writer);
         if !ended.is_empty() {
-            // Another writer can do it as well.
+            // Another writer can close them as well.
             let _ = self.close(&ended, Some(Duration::days(CLOSED_AFTER)), now);
         }
         Ok(result)
     }
 
-    /// Keeps contents as objects that nothing names yet, which needs neither the lock nor the view.
-    /// They are durable once something that comes later is flushed, as after
-    /// [`Writer::flush_objects`].
-    ///
-    /// # Errors
-    /// Those of the file system.
+    /// Writes contents as objects without a ref, without lock and view. They are durable after a
+    /// later flush, as with [`Writer::flush_objects`].
     pub fn keep(&self, files: &[Option<&File>]) -> Result<Vec<Option<Entry>>> {
         let mut batch = Batch::new(self.repository());
         let mut add = |file: &File| blob(&mut batch, file);
@@ -134,9 +121,6 @@ impl Store {
     }
 
     /// As [`Store::keep`], for files whose entries are known from [`entry_of`].
-    ///
-    /// # Errors
-    /// As [`Store::keep`].
     pub fn keep_as<'a>(&self, files: impl Iterator<Item = (&'a Entry, &'a File)>) -> Result<()> {
         let mut batch = Batch::new(self.repository());
         for (entry, file) in files {
@@ -145,18 +129,12 @@ impl Store {
         write_out(self, &mut batch)
     }
 
-    /// The entry that content of this kind would have, without keeping it.
-    ///
-    /// # Errors
-    /// `internal_error` if it cannot be hashed.
     pub fn entry_of(&self, file: &File) -> Result<Entry> {
         entry_of(self.repository().repo().object_hash(), file)
     }
 
-    /// Records a proposal and reads it back. `true`: the same one was pending, and it is that.
-    ///
-    /// # Errors
-    /// As [`Store::write`].
+    /// Records a proposal. Returns the identical pending proposal and `true`, or the new one and
+    /// `false`.
     pub fn propose(
         &self,
         actor: &Actor,
@@ -204,36 +182,25 @@ impl<'store> Writer<'store> {
         })
     }
 
-    /// The time that this command's events bear.
     pub fn now(&self) -> DateTime<Utc> {
         self.now
     }
 
-    /// Who is writing.
     pub fn actor(&self) -> &Actor {
         &self.actor
     }
 
-    /// The store.
     pub fn store(&self) -> &'store Store {
         self.store
     }
 
-    /// Adds a blob. It is in the repository once [`Writer::flush_objects`] or
-    /// [`Writer::commit`] return.
-    ///
-    /// # Errors
-    /// `internal_error` if it cannot be hashed.
+    /// Adds a blob. It is written by [`Writer::flush_objects`] or [`Writer::commit`].
     pub fn blob(&mut self, file: &File) -> Result<Entry> {
         let entry = blob(&mut self.batch, file)?;
         self.added.insert(object_id(&entry.id)?);
         Ok(entry)
     }
 
-    /// Adds all content of `changeset`, and returns the records that name it.
-    ///
-    /// # Errors
-    /// As [`Writer::blob`].
     pub fn record(&mut self, changeset: &Changeset) -> Result<Vec<ChangeRecord>> {
         let mut records = Vec::with_capacity(changeset.changes().len());
         for change in changeset.changes() {
@@ -244,17 +211,17 @@ impl<'store> Writer<'store> {
         Ok(records)
     }
 
-    /// The thread of `id`, which this command may have just begun.
+    /// The thread of `id`, which this command may have begun.
     fn whole(&self, id: &ProposalId) -> Result<ObjectId> {
         let made = self.made.iter().find(|made| id.is_of(&made.to_string()));
         made.map_or_else(|| self.view.whole(id), |made| Ok(*made))
     }
 
-    /// Binds what this command adds to the thread of `id` to the tips that it had when it was shown: what was
-    /// fetched since is not seen by it. Returns the proposal as it was shown, with what the command has added.
+    /// Binds this command's events in the thread of `id` to the tips when it was shown; tips
+    /// fetched since are not seen. Returns the shown proposal, with this command's events.
     ///
     /// # Errors
-    /// `changed_since_shown` where this clone itself has added to it; as [`View::proposal`].
+    /// `changed_since_shown` if this clone itself has added to it.
     pub fn pin(&mut self, id: &ProposalId, shown: &Tips) -> Result<Proposal> {
         let whole = self.whole(id)?;
         let thread = self.view.thread_of(&whole)?;
@@ -280,10 +247,7 @@ impl<'store> Writer<'store> {
         Ok(Proposal { id: id.clone(), ..proposal })
     }
 
-    /// A proposal with what this command has added to it, recorded or not.
-    ///
-    /// # Errors
-    /// As [`View::proposal`].
+    /// A proposal with this command's events, recorded or not.
     pub fn proposal(&self, id: &ProposalId) -> Result<Proposal> {
         let chain = self.chains.get(&self.whole(id)?).filter(|chain| chain.is_ahead);
         match chain.and_then(Chain::proposal) {
@@ -292,7 +256,6 @@ impl<'store> Writer<'store> {
         }
     }
 
-    /// What comes next in `thread` after the events `parents`, which it has.
     fn chain_on(&self, thread: &Thread, parents: Vec<ObjectId>) -> Result<Chain> {
         let history = &thread.history;
         let at = |id: &ObjectId| history.at(&id.to_string());
@@ -311,7 +274,6 @@ impl<'store> Writer<'store> {
         })
     }
 
-    /// The chain of the thread `id`.
     fn chain(&mut self, id: &ObjectId) -> Result<&mut Chain> {
         if !self.chains.contains_key(id) {
             let thread = self.view.thread_of(id)?;
@@ -321,11 +283,12 @@ impl<'store> Writer<'store> {
         self.chains.get_mut(id).ok_or_else(|| Error::bug("a thread that was read is gone"))
     }
 
-    /// Adds an event that decides nothing. Whether it is allowed in the proposal's state is the
-    /// caller's to check, on [`Writer::view`].
+    /// Adds an event that decides nothing. The caller checks on [`Writer::view`] that the
+    /// proposal's state allows it.
     ///
     /// # Errors
-    /// `size_limit_exceeded`, `thread_too_long`; `internal_error` if the event cannot be written as JSON.
+    /// `size_limit_exceeded`, `thread_too_long`; `internal_error` if the event cannot be written as
+    /// JSON.
     pub fn note(&mut self, proposal: Option<&ProposalId>, note: Note) -> Result<Stamped> {
         let data = Data::from(note);
         match (proposal, &data) {
@@ -352,10 +315,10 @@ impl<'store> Writer<'store> {
         }
     }
 
-    /// Records a direct patch, which is a thread of its own.
+    /// Records a direct patch as a new thread.
     ///
     /// # Errors
-    /// As [`Writer::note`]; `internal_error` where the authority is for something else.
+    /// `internal_error` if the authority is for something else.
     pub fn patch(&mut self, authority: &Authority, written: Vec<Written>) -> Result<Stamped> {
         self.require(authority, &[Verb::Patch])?;
         let is_private = {
@@ -367,7 +330,7 @@ impl<'store> Writer<'store> {
         };
         let space = if is_private { Space::Private } else { Space::Shared };
         for file in written.iter().filter(|_| is_private) {
-            // By its lines it is known to be private, wherever somebody moves them.
+            // Its lines identify it wherever they are moved.
             let bytes = file.after.as_ref().and_then(|it| self.store.present(&file.path, it));
             if let Some(bytes) = bytes {
                 self.added.insert(self.batch.add(Kind::Blob, &bytes)?);
@@ -378,10 +341,10 @@ impl<'store> Writer<'store> {
         self.begin(space, Data::Patch(patch))
     }
 
-    /// Records the wish to purge the thread of `id`, where another person has to agree.
+    /// Records a person's wish to purge the thread of `id`, with which another person has to agree.
     ///
     /// # Errors
-    /// As [`Writer::note`]; `internal_error` where the authority is for something else.
+    /// `internal_error` if the authority is for something else.
     pub fn ask_purge(
         &mut self,
         authority: &Authority,
@@ -393,7 +356,7 @@ impl<'store> Writer<'store> {
         self.append(&id, Data::Purge(purge), None)
     }
 
-    /// Refuses an authority that somebody else was given, or for something else.
+    /// Refuses an authority of another actor, or for another verb.
     fn require(&self, authority: &Authority, verbs: &[Verb]) -> Result<()> {
         if *authority.actor() == self.actor && verbs.contains(&authority.verb()) {
             return Ok(());
@@ -402,17 +365,14 @@ impl<'store> Writer<'store> {
         Err(Error::bug(format!("an authority to {verb} was used for something else")))
     }
 
-    /// Writes the objects added so far without recording anything. They are durable once
-    /// something that comes later is flushed: a ref, or an apply journal.
-    ///
-    /// # Errors
-    /// Those of the file system.
+    /// Writes the objects added so far without recording anything. They are durable after a later
+    /// flush of a ref or an apply journal.
     pub fn flush_objects(&mut self) -> Result<()> {
         write_out(self.store, &mut self.batch)
     }
 
-    /// Lets go of the events that were added and are not recorded. Whoever adds the same ones at the same time
-    /// finds their objects.
+    /// Drops events that are not recorded. Their objects stay, for the same events at the same
+    /// time.
     pub fn take_back(&mut self) {
         self.chains.clear();
         self.made.clear();
@@ -420,11 +380,11 @@ impl<'store> Writer<'store> {
         self.touched = self.left_over.union(&self.fetched).copied().collect();
     }
 
-    /// Makes this command's events part of the store. Called for you when the work is done; call
-    /// it yourself where something must come after (the end of an apply journal).
+    /// Records this command's events. [`Store::write`] calls it at the end; callers do if something
+    /// must come after it, such as the end of an apply journal.
     ///
     /// # Errors
-    /// `busy`, and those of the file system. After an error of a thread its events are not recorded.
+    /// `busy`, and those of the file system. After a thread's error its events are not recorded.
     pub fn commit(&mut self) -> Result<()> {
         let has_followed = |id: &&ObjectId| self.view.row(id).is_some_and(|row| row.has_followed());
         let same: BTreeSet<ObjectId> = self.touched.iter().filter(has_followed).copied().collect();
@@ -439,7 +399,7 @@ impl<'store> Writer<'store> {
         let (mut settled, mut rows) = (Vec::new(), Vec::new());
         let touched = std::mem::take(&mut self.touched);
         for id in self.lower_first(touched) {
-            // What can be rebuilt must not fail what is recorded; `doctor` tells of it.
+            // A failure of projections must not fail the recorded events; `doctor` reports it.
             let Ok(is_pending) = self.project(&id, same.contains(&id)) else { continue };
             if is_pending {
                 self.announce(&id);
@@ -463,13 +423,13 @@ impl<'store> Writer<'store> {
         Ok(())
     }
 
-    /// Leaves to whoever comes next what is still to follow.
+    /// Notes for the next writer the threads with stale projections.
     fn note_touched(&mut self) {
         let ids: Vec<String> = self.touched.iter().map(ToString::to_string).collect();
         self.lock.note(&ids.join("\n"));
     }
 
-    /// Objects, then the refs, those of new threads first, then the view.
+    /// Objects first, then the refs, new threads first, then the view.
     fn move_refs(&mut self) -> Result<()> {
         self.flush_objects()?;
         let durable = self.store.repository().settings()?.durable;
@@ -498,9 +458,6 @@ impl<'store> Writer<'store> {
 }
 
 /// The entry of `file` in a repository that hashes by `kind`.
-///
-/// # Errors
-/// `internal_error` if it cannot be hashed.
 pub fn entry_of(kind: gix::hash::Kind, file: &File) -> Result<Entry> {
     let id = hashed(kind, Kind::Blob, &file.bytes)?;
     Ok(Entry { id: id.to_string(), mode: file.mode.as_str().into() })
@@ -511,10 +468,6 @@ fn blob(batch: &mut Batch<'_>, file: &File) -> Result<Entry> {
     Ok(Entry { id: id.to_string(), mode: file.mode.as_str().into() })
 }
 
-/// Writes the objects of `batch`, as durably as the settings have it.
-///
-/// # Errors
-/// As [`Batch::write`].
 pub(super) fn write_out(store: &Store, batch: &mut Batch<'_>) -> Result<()> {
     batch.write_durably(store.repository())?;
     store.upkeep.wrote(store.repository());

@@ -1,4 +1,4 @@
-//! Private proposals, made known to others.
+//! Publishing private proposals.
 
 use super::Writer;
 use crate::error::{Error, Result};
@@ -8,12 +8,12 @@ use crate::proposal::{Authority, ChangeRecord, Data, Proposal};
 use crate::store::{Content, Space, codes};
 
 impl Writer<'_> {
-    /// Makes the private `proposal` known to others: its first event as it is, so that the id stays, and where it
-    /// has been revised a revision with its present content. Drafts and comments between are no ancestors of
-    /// that, and stay here.
+    /// Publishes the private `proposal`: its first event, so that the id stays, and if it was
+    /// revised a revision with its present content. Drafts and comments between are not ancestors
+    /// of that, and stay here.
     ///
     /// # Errors
-    /// `not_private`; `private_path` where it stands on something else that is private; as [`Writer::note`].
+    /// `not_private`; `private_path` if it depends on other private content.
     pub fn publish(&mut self, authority: &Authority, proposal: &Proposal) -> Result<()> {
         self.require(authority, &[Verb::Publish])?;
         let id = self.whole(&proposal.id)?;
@@ -45,7 +45,7 @@ impl Writer<'_> {
                 incomplete: current.incomplete.clone(),
                 memory: current.memory.clone(),
             };
-            // Whoever publishes it has not made it.
+            // The revision keeps its author.
             let own = std::mem::replace(&mut self.actor, current.actor.clone());
             let added = self.append(&id, Data::Revise(revise), None);
             self.actor = own;
@@ -56,7 +56,10 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Refuses to send `changes` of `proposal` where they stand on something else that is private.
+    /// Refuses to send `changes` of `proposal` that depend on other private content.
+    ///
+    /// # Errors
+    /// `private_path`.
     fn require_free(
         &self,
         proposal: &Proposal,
