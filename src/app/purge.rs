@@ -1,4 +1,4 @@
-//! What a purge does not reach: content of a proposal in the project's files and history, and in other proposals.
+//! Content that a purge does not reach: in the project's files and history, and in other proposals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,39 +9,37 @@ use crate::error::Result;
 use crate::proposal::ProposalId;
 use crate::store::{Contents, Store, Subjects, View, changed_files};
 
-/// Where content stands that aye cannot purge.
+/// A place that aye cannot purge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Where {
     /// In a file of the work tree.
     WorkTree,
-    /// In a commit that a branch, a tag or another ref of the project leads to.
+    /// In a commit of a branch, a tag or another ref of the project.
     History,
 }
 
-/// Content of a proposal that stands in the project itself.
+/// Content of a proposal in the project itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Standing {
-    /// The file.
     pub path: RepoPath,
     /// Object id of the blob, hex.
     pub blob: String,
-    /// Where.
     pub place: Where,
 }
 
-/// The lines of `text` that say something: a bracket, or a blank one, stands in every file.
+/// The lines of `text` with enough characters and a letter or digit: others occur in every file.
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let lines = text.lines().map(|line| line.trim());
     lines.filter(|line| line.len() >= SHORTEST && line.iter().any(u8::is_ascii_alphanumeric))
 }
 
-/// Bytes of a line by which content is known again.
+/// Bytes of a line that identifies content.
 const SHORTEST: usize = 6;
 
-/// Where they stand in the project itself.
+/// The places of `contents` in the project itself.
 ///
 /// # Errors
-/// `git_failed`; those of the file system.
+/// `git_failed`.
 pub fn standing(store: &Store, contents: &Contents) -> Result<Vec<Standing>> {
     let mut found = BTreeSet::new();
     if contents.blobs.is_empty() {
@@ -75,11 +73,8 @@ pub fn standing(store: &Store, contents: &Contents) -> Result<Vec<Standing>> {
     Ok(found.into_iter().collect())
 }
 
-/// The other proposals that keep something of these contents here: an event of theirs names one of the
-/// blobs, or another one of the same file that has lines which these have added.
-///
-/// # Errors
-/// If the refs cannot be read.
+/// The other proposals with some of these contents: an event names one of the blobs, or a blob of
+/// the same file with lines that these contents have added.
 pub fn naming_too(
     store: &Store,
     view: &View<'_>,
@@ -116,12 +111,11 @@ pub fn naming_too(
     Ok(found.iter().map(|thread| view.name(thread)).collect())
 }
 
-/// Whether the blob `id` has one of the lines `added`.
 fn has_lines(store: &Store, id: &str, added: &BTreeSet<Vec<u8>>) -> bool {
     store.blob(id).is_ok_and(|text| lines(&text).any(|line| added.contains(line)))
 }
 
-/// The lines that contents have added to their files, as far as they are here.
+/// The lines that contents have added to their files, if the blobs are here.
 fn added<'c>(store: &Store, contents: &'c Contents) -> BTreeMap<&'c RepoPath, BTreeSet<Vec<u8>>> {
     let mut added: BTreeMap<&RepoPath, BTreeSet<Vec<u8>>> = BTreeMap::new();
     for (path, before, after) in &contents.steps {

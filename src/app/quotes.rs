@@ -1,4 +1,4 @@
-//! Where the lines of comments are, revision after revision.
+//! The lines of comments, followed from revision to revision.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::proposal::state::Revision;
 use crate::proposal::{Entry, Proposal};
 use crate::store::Store;
 
-/// Most bytes of lines that are quoted of one comment.
+/// Bytes of lines that are quoted of one comment.
 const MOST_QUOTED: usize = 64 << 10;
-/// Most files that are compared with one that a later revision calls otherwise.
+/// Files that are compared with one that a later revision may have renamed.
 const MOST_COMPARED: usize = 100;
 
-/// Where the lines of each comment on `proposal` are, in the order of the comments. Content that is not in this
-/// clone leaves it open.
+/// The place of each comment on `proposal`, in the order of the comments. It is open if content is
+/// not in this clone.
 pub fn places(store: &Store, proposal: &Proposal) -> Vec<Place> {
     let mut read = Contents { store, read: BTreeMap::new() };
     let place = |remark: &crate::proposal::state::Remark| {
@@ -46,7 +46,7 @@ impl Contents<'_> {
         } else {
             self.present(said_of, current, path)
         };
-        // The name of the file where it is another one by now.
+        // The present name of a renamed file.
         let moved = now.map(|now| &now.path).filter(|now| *now != path).cloned();
         let now = now.and_then(content);
         let Some((first, last)) = comment.lines() else {
@@ -76,9 +76,9 @@ impl Contents<'_> {
         Some(Place { path: moved, quote, lines, is_outdated: false })
     }
 
-    /// What `current` does to the file that `said_of` calls `path`: under that name, under the one that it
-    /// moves the file to, or under that of a file which `said_of` does not change and which has the same
-    /// content, or half of its lines, as git counts renames.
+    /// The change of `current` to the file that `said_of` calls `path`. It has that name, or the
+    /// one that `current` moves the file to. Otherwise it is a file that `said_of` does not change,
+    /// with the same content or, as in git's renames, half of its lines.
     fn present<'r>(
         &mut self,
         said_of: &'r Revision,
@@ -88,7 +88,7 @@ impl Contents<'_> {
         let then = change(said_of, path)?;
         let same = change(current, path);
         let is_there = same.is_some_and(|same| same.after.is_some());
-        // Of a file that was deleted the lines are those before, wherever it went.
+        // Comments on a deleted file count the old lines.
         if then.after.is_none() || is_there {
             return same;
         }
@@ -98,7 +98,7 @@ impl Contents<'_> {
                 && change.origin.is_some()
                 && from.contains(&change.origin.as_ref())
         });
-        // The move was dropped, and the file is changed where it is.
+        // The move was dropped, and the file is changed at its old path.
         let back = then.origin.as_ref().and_then(|origin| change(current, origin));
         let back = back.filter(|back| back.after.is_some());
         if let Some(found) = moved.or(back) {
@@ -137,12 +137,11 @@ impl Contents<'_> {
     }
 }
 
-/// What `revision` does to the file at `path`.
 fn change<'r>(revision: &'r Revision, path: &RepoPath) -> Option<&'r ChangeRecord> {
     revision.changes.iter().find(|change| change.path == *path)
 }
 
-/// The file that a comment counts its lines in: the proposed one, and of a deleted one what it was.
+/// The content in which a comment counts lines: the proposed one, or that of a deleted file.
 fn content(change: &ChangeRecord) -> Option<&Entry> {
     change.after.as_ref().or(change.before.as_ref())
 }

@@ -1,5 +1,5 @@
-//! What tells one state of a file from another without reading it: size, times, inode. While these are the
-//! same another look would see the same, as git believes of the files in its index.
+//! Facts of a file (size, times, inode) that change with its content. While they are the same, git
+//! takes the content of a file in its index to be the same.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -7,29 +7,28 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use rustix::io::Errno;
 
-/// How long a file must have been as it is, in milliseconds: one that changes twice within one tick of
-/// its file system's clock shows the same time for both. A tick is 10 ms at most where times have
-/// fractions of a second, and 2 s where they have none.
+/// Milliseconds that a file must have been unchanged: two changes within one tick of its file
+/// system's clock show the same time. A tick is at most 10 ms if times have fractions of a second,
+/// and 2 s without.
 const TICKS: [i64; 2] = [100, 3_000];
 
-/// What tells one state of a file from another.
 pub(crate) struct Facts {
-    /// Mode, device, inode, size, and the seconds and nanoseconds of the last change of its content
-    /// and of itself; `None` where there is no file.
+    /// Mode, device, inode, size, and seconds and nanoseconds of the last changes of content and
+    /// inode; `None` without a file.
     state: Option<[u64; 8]>,
-    /// When they changed last, and how long nothing may have changed since to say so, in milliseconds;
-    /// `None` where there is no file.
+    /// The last change, and the time without one that is enough, in milliseconds; `None` without a
+    /// file.
     changed: Option<(i64, i64)>,
 }
 
 impl Facts {
-    /// Those of what is at `path`, a symlink included, or that there is nothing. `None` where they
-    /// cannot be told.
+    /// The facts of `path`, or of a symlink there, or that there is no file. `None` if they cannot
+    /// be read.
     pub(crate) fn of(path: &Path) -> Option<Self> {
         current(path)
     }
 
-    /// The same as text, without spaces.
+    /// The facts as text without spaces.
     pub(crate) fn text(&self) -> String {
         let Some(state) = &self.state else { return "none".to_owned() };
         let [mode, rest @ ..] = state;
@@ -40,7 +39,7 @@ impl Facts {
         text
     }
 
-    /// Whether it has been so for long enough at `now` that a later change would show.
+    /// True if the last change is so long ago at `now` that a later one would show.
     pub(super) fn is_old(&self, now: DateTime<Utc>) -> bool {
         self.changed
             .is_none_or(|(changed, tick)| now.timestamp_millis().saturating_sub(changed) >= tick)

@@ -1,16 +1,15 @@
-//! The idle stamp: "at these times of the refs nothing waits for anyone", answered without opening the
+//! The idle stamp: "at these times of the refs no proposal waits", read without opening the
 //! repository.
 //!
-//! Hooks and scripts ask `check` thousands of times while nothing is pending. The stamp, a small
-//! file in `<git-common-dir>/aye/`, holds the facts of `packed-refs` and of the directories below
-//! `refs/aye` as they were when a full look found nothing. Git and aye move a ref by a rename in its
-//! directory, so that a write, a fetch or a repack outdates the stamp by itself, and no writer has to
-//! know of it. A directory that changed just now could change again within the tick of its clock, so
-//! that no stamp is left then.
+//! Hooks and scripts run `check` thousands of times while nothing is pending. The stamp, a small
+//! file in `<git-common-dir>/aye/`, has the facts of `packed-refs` and of the directories below
+//! `refs/aye` at a full look that found nothing. Git and aye move a ref by a rename in its
+//! directory, so a write, a fetch or a repack outdates the stamp by itself. A directory that has
+//! just changed could change again within the tick of its clock, so no stamp is left then.
 //!
-//! Its first line is for the pre-commit hook, which compares times without starting aye
-//! (`hooks/script.rs`): [`VERSION`]. A shell knows no clock, so that the line is another one while a
-//! proposal has run out only lately: it would be pending again if the clock were set back.
+//! The pre-commit hook (`hooks/script.rs`) compares times without starting aye, and reads the first
+//! line: [`VERSION`]. A shell knows no clock. The line is another one while a proposal has expired
+//! only lately: with a clock that was set back it would be pending again.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -27,8 +26,8 @@ pub const VERSION: &str = "aye idle 4";
 
 const NAME: &str = "idle";
 
-/// A full look takes a while, so that it may follow a change sooner than other looks at files: by `now` the
-/// command has begun.
+/// A full look takes a while, so it may follow a change sooner than other looks at files: the
+/// command began before `now`.
 const SPARED: TimeDelta = TimeDelta::milliseconds(90);
 
 /// Directories below `refs/aye` without threads.
@@ -38,13 +37,13 @@ const OTHERS: [&str; 4] = ["pending", "session", "before", "broken"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tips {
     all: String,
-    /// When the last of them changed is long enough ago for a later change to show.
+    /// The last change is long enough ago for a later one to show.
     is_old: bool,
 }
 
 impl Tips {
-    /// Looks at the refs below `common_dir`. `None` where refs are not kept in files (reftable) or cannot be
-    /// looked at: then only a full look tells.
+    /// Reads the times below `common_dir`. `None` if refs are not kept in files (reftable) or
+    /// cannot be read: then only a full look helps.
     pub fn read(common_dir: &Path, now: DateTime<Utc>) -> Option<Self> {
         if common_dir.join("reftable").exists() {
             return None;
@@ -60,7 +59,7 @@ impl Tips {
         let top = common_dir.join("refs/aye");
         let mut waiting = vec![top.clone()];
         while let Some(directory) = waiting.pop() {
-            // Pending refs come and go right below the top, and are no threads.
+            // Pending refs come and go right below the top, and are not threads.
             if directory != top {
                 add(&directory)?;
             }
@@ -84,10 +83,10 @@ impl Tips {
     }
 }
 
-/// What a full look found that saw nothing that wants a decision, if nothing has happened since. Not
-/// when the clock is behind that look: a proposal that had expired then may be pending again.
-/// Not in a directory of somebody else's, which only opening it properly may trust, and not after an
-/// interrupted apply, which the next command has to settle.
+/// True if the stamp says that nothing waits, and nothing has happened since. False if the clock is
+/// behind that look: a proposal that had expired then may be pending again. False in another user's
+/// directory, which only a full opening may trust, and after an interrupted apply, which the next
+/// command has to finish.
 pub fn look(common_dir: &Path, now: DateTime<Utc>) -> bool {
     let stamped = || -> Option<bool> {
         let private = Directory::open(&common_dir.join("aye")).ok()??;
@@ -104,17 +103,17 @@ pub fn look(common_dir: &Path, now: DateTime<Utc>) -> bool {
     stamped().unwrap_or_default()
 }
 
-/// Whether `directory` belongs to the user who runs this.
+/// True if the present user owns `directory`.
 fn is_ours(directory: &Path) -> Option<bool> {
     use std::os::unix::fs::MetadataExt as _;
     Some(std::fs::metadata(directory).ok()?.uid() == rustix::process::geteuid().as_raw())
 }
 
-/// Leaves a stamp after a full look at `now` that found nothing and began when the refs were as
-/// `before`; nor would it have found anything some time ago, by a clock that was set back, where it is
-/// `lasting`. Does nothing if it cannot: the next look is a full one then.
+/// Leaves a stamp after a full look at `now` that found nothing and began at the refs `before`.
+/// With `lasting` an earlier clock would not change that. Does nothing if the stamp cannot be
+/// written.
 pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, lasting: bool) {
-    // A writer in between: what was seen is not what is there.
+    // A writer came in between.
     if !before.is_old || Tips::read(common_dir, now).as_ref() != Some(before) {
         return;
     }
@@ -124,8 +123,8 @@ pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, lasting: bool
         .and_then(|private| private.replace(NAME, text.as_bytes(), false));
 }
 
-/// The directory that linked work trees share, found as git finds it from `directory`, for the
-/// ordinary cases; `var` reads the environment. `None`: let the repository be opened properly.
+/// The common directory, found from `directory` as git finds it, for the ordinary cases. `var`
+/// reads the environment. `None` leaves it to a full opening.
 pub fn common_dir(directory: &Path, var: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     if let Some(common) = var("GIT_COMMON_DIR") {
         return Some(directory.join(common));
@@ -134,11 +133,12 @@ pub fn common_dir(directory: &Path, var: impl Fn(&str) -> Option<OsString>) -> O
         Some(git_dir) => directory.join(git_dir),
         None => {
             let start = std::fs::canonicalize(directory).ok()?;
-            // Ceilings and mount points are for those who walk far.
+            // Ceilings and mount points limit a longer walk only.
             let limited = var("GIT_CEILING_DIRECTORIES").is_some();
             let reach = if limited { 1 } else { usize::MAX };
             let mut directories = start.ancestors().take(reach);
-            // What looks like a git directory itself, a bare repository perhaps, ends the walk.
+            // A directory that looks like a git directory, such as a bare repository, ends the
+            // walk.
             let found = |directory: &Path| {
                 let git_dir = git_dir_at(directory);
                 (git_dir.is_some() || directory.join("HEAD").exists()).then_some(git_dir)
@@ -187,7 +187,7 @@ mod tests {
         directory
     }
 
-    /// A time at which the refs have been as they are for long.
+    /// A time long after the refs were written.
     fn later() -> i64 {
         Utc::now().timestamp() + 60
     }
@@ -204,7 +204,6 @@ mod tests {
         assert!(!waits_for_none(dir, at(later())));
         note(dir);
         assert!(waits_for_none(dir, at(later() + 5)) && waits_for_none(dir, at(9_000_000_000)));
-        // The clock was set back: an expired proposal may be pending.
         assert!(!waits_for_none(dir, at(4)));
         fs::write(dir.join("refs/aye/p/lock"), "bbbb\n").unwrap();
         fs::rename(dir.join("refs/aye/p/lock"), dir.join("refs/aye/p/aaaa")).unwrap();
@@ -290,7 +289,6 @@ mod tests {
         let var = |name: &str| (name == "GIT_DIR").then(|| OsString::from(".git"));
         assert_eq!(common_dir(&main, var), Some(main.join(".git")));
         assert_eq!(common_dir(Path::new("/"), none), None);
-        // A repository without a work tree, kept inside another's.
         git(&main, &["init", "-q", "--bare", "inner"]);
         assert_eq!(common_dir(&main.join("inner"), none), None);
         assert_eq!(common_dir(&main.join("inner/refs"), none), None);

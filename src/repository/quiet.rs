@@ -1,4 +1,4 @@
-//! Which files of a change are not read line by line, by path and git's attributes.
+//! Files of a change that people do not read line by line, by path and git's attributes.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::changeset::RepoPath;
 use crate::changeset::quiet::{self, Linguist};
 
 impl Repository {
-    /// Those of `paths` that are not read line by line, and why: see [`quiet::reason`]. The attributes are those
-    /// of the work tree; where they cannot be read, paths alone tell.
+    /// The reasons why some of `paths` are not read line by line; see [`quiet::reason`]. The
+    /// attributes are the work tree's; if they cannot be read the paths alone decide.
     pub fn quiet<'p>(
         &self,
         paths: impl IntoIterator<Item = &'p RepoPath>,

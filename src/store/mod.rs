@@ -1,9 +1,8 @@
 //! The store: proposals as threads of commits, the lock, the memo, projections, pending refs.
 //!
 //! The threads are the source of truth: one event is one commit, and its parents are the events
-//! that its writer had seen. [`Store::view`] reads
-//! threads. [`Store::write`] is the only way to record
-//! an event. The format is in `docs/spec/threads.md`.
+//! that its writer had seen. [`Store::view`] reads threads. [`Store::write`] is the only way to
+//! record an event. The format is in `docs/spec/threads.md`.
 
 mod above;
 mod announce;

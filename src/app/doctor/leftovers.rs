@@ -1,4 +1,4 @@
-//! What processes that were stopped have left behind, and what keeps aye from writing.
+//! Files that stopped processes have left, and files and directories that aye cannot write.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,25 +14,22 @@ use crate::repository::{Repository, trial};
 use crate::store::{Store, View};
 use crate::worktree::{Worktree, is_temporary};
 
-/// A temporary file that is younger than this may belong to a process that is still writing.
+/// A younger temporary file may belong to a process that is still writing.
 const YOUNG: Duration = Duration::from_secs(600);
 
-/// Something that nobody will use again.
+/// A file or directory that no process will use again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Leftover {
     /// A temporary file in a work tree: its top, and the path in it.
     File(PathBuf, RepoPath),
-    /// A temporary file in aye's own directory, by its name.
+    /// A temporary file in `.git/aye`, by its name.
     Private(String),
-    /// The directory of a trial whose maker is gone.
+    /// The directory of a trial whose process has ended.
     Trial(PathBuf),
 }
 
-/// What stopped processes have left: temporary files in the directories that proposals are
-/// about (with `everywhere`, in all), in `.agent-memory/` and in aye's own directory, and trials.
-///
-/// # Errors
-/// If the refs cannot be read.
+/// Finds temporary files in the directories of proposals' files (with `everywhere`, in all), in
+/// `.agent-memory/` and in `.git/aye`, and trials.
 pub(super) fn find(
     store: &Store,
     view: &View<'_>,
@@ -66,8 +63,8 @@ pub(super) fn find(
     Ok(found)
 }
 
-/// Removes what is left over. Nothing is removed while another process holds the store, or as
-/// long as a journal may still need the files. Returns what was removed, in words.
+/// Removes leftovers, unless a journal may still need the files. The store's lock keeps other
+/// processes away. Returns sentences about the removed ones.
 ///
 /// # Errors
 /// `busy`, `private_dir_unsafe`.
@@ -97,8 +94,8 @@ pub(super) fn remove(store: &Store, found: &[Leftover]) -> Result<Vec<String>> {
     Ok(removed)
 }
 
-/// Lock files of git that are older than any command of git's takes for a step. They are never
-/// removed here: what holds one may only be slow.
+/// Lock files of git that are older than any step of a git command, with their age. They are never
+/// removed here: their owner may only be slow.
 pub(super) fn stale_locks(repository: &Repository, now: DateTime<Utc>) -> Vec<(PathBuf, Duration)> {
     let common = [
         "packed-refs.lock",
@@ -120,8 +117,8 @@ pub(super) fn stale_locks(repository: &Repository, now: DateTime<Utc>) -> Vec<(P
         .collect()
 }
 
-/// Where nothing can be written that a proposal would have to write, each with the reason. A
-/// file is created in the object directory and in aye's own, and removed again.
+/// Errors for files and directories that a proposal would have to write. A file is created in the
+/// object directory and in `.git/aye`, and removed again.
 pub(super) fn unwritable(repository: &Repository) -> Vec<Error> {
     let mut found = Vec::new();
     let objects = repository.repo.objects.store_ref().path();
@@ -154,7 +151,6 @@ pub(super) fn unwritable(repository: &Repository) -> Vec<Error> {
 }
 
 impl Leftover {
-    /// Where it is.
     pub(super) fn path(&self, store: &Store) -> PathBuf {
         match self {
             Self::File(root, path) => root.join(path.to_path()),
@@ -164,7 +160,7 @@ impl Leftover {
     }
 }
 
-/// An error if `path` is there and cannot be written.
+/// An error if `path` exists and cannot be written.
 fn barred(path: &Path) -> Option<Error> {
     use rustix::fs::Access as Wanted;
     match rustix::fs::access(path, Wanted::WRITE_OK) {
@@ -173,8 +169,8 @@ fn barred(path: &Path) -> Option<Error> {
     }
 }
 
-/// Temporary files of aye's in `top`, and below it if `deep`, as paths in the work tree `root`. Those
-/// of projections are not among them: `projection_unexpected` is about them.
+/// Temporary files of aye's in `top`, and below it if `deep`, as paths in the work tree `root`.
+/// `projection_unexpected` reports those of projections.
 fn temporaries(root: &Path, top: &Path, deep: bool, now: DateTime<Utc>) -> Vec<RepoPath> {
     let depth = if deep { usize::MAX } else { 1 };
     let found = walkdir::WalkDir::new(top).min_depth(1).max_depth(depth).into_iter();
@@ -192,7 +188,7 @@ fn temporaries(root: &Path, top: &Path, deep: bool, now: DateTime<Utc>) -> Vec<R
         .collect()
 }
 
-/// Whether a file of that name in aye's own directory can only be a temporary: a list of paths for git
+/// True for a name in `.git/aye` that only a temporary file has: a list of paths for git
 /// (`.tmpAbCd12`), or a file that was not renamed into place (`.probe-0123456789abcdef`).
 fn is_private(name: &BStr) -> bool {
     let Some(rest) = name.strip_prefix(b".") else { return false };

@@ -7,8 +7,8 @@ use gix::ObjectId;
 use crate::error::{Error, Result};
 use crate::repository::Repository;
 
-/// Files of our refs that hold no object id, as a power cut or an editor may leave them. As
-/// long as there is one, git and gix read no ref beside it.
+/// Files of aye's refs without an object id, as a power cut or an editor may leave them. While
+/// there is one, git and gix read no ref beside it.
 pub(super) fn unreadable(repository: &Repository) -> Vec<String> {
     let mut found = Vec::new();
     let top = repository.common_dir().join("refs/aye");
@@ -17,7 +17,7 @@ pub(super) fn unreadable(repository: &Repository) -> Vec<String> {
         let locked = entry.path().extension().is_some_and(|extension| extension == "lock");
         let holds_none = || match std::fs::read(entry.path()) {
             Ok(bytes) => !is_ref(&bytes),
-            // Removed, or packed, by another process since the directory was read.
+            // Another process has removed or packed it since the directory was read.
             Err(error) => error.kind() != ErrorKind::NotFound,
         };
         if let Some(name) = name.filter(|_| entry.file_type().is_file() && !locked)
@@ -29,10 +29,7 @@ pub(super) fn unreadable(repository: &Repository) -> Vec<String> {
     found
 }
 
-/// Moves the file of an unreadable ref to `aye/broken/` in the git directory. Returns a sentence about it.
-///
-/// # Errors
-/// Those of the file system.
+/// Moves the file of an unreadable ref to `.git/aye/broken/`. Returns a sentence about it.
 pub(super) fn set_aside(repository: &Repository, name: &str) -> Result<String> {
     let directory = repository.make_private()?.make_inside("broken")?;
     let to = directory.path().join(name.replace('/', "-"));
@@ -44,7 +41,7 @@ pub(super) fn set_aside(repository: &Repository, name: &str) -> Result<String> {
     }
 }
 
-/// True for what a ref's file may hold: an object id, or the name of another ref.
+/// True for the content of a ref's file: an object id, or the name of another ref.
 fn is_ref(bytes: &[u8]) -> bool {
     let text = bytes.trim_ascii();
     text.starts_with(b"ref: ") || ObjectId::from_hex(text).is_ok()

@@ -1,4 +1,4 @@
-//! Which files instruct agents in this repository: the built-in list, the policy, `@` imports of
+//! Files that instruct agents in this repository: the built-in list, the policy, `@` imports in
 //! such files, and symlinks among them.
 
 mod sides;
@@ -12,14 +12,14 @@ use super::Repository;
 use crate::changeset::instructions::{self, InstructionKind, Instructions, imports};
 use crate::changeset::{RepoPath, globs};
 
-/// How many instruction files are read for their imports.
+/// Instruction files that are read for imports.
 const MOST_FILES: usize = 500;
-/// How long such a file may be to be read for its imports, in bytes.
+/// Bytes of such a file.
 const MOST_BYTES: usize = 1 << 20;
 
 impl Repository {
-    /// The files that instruct agents, as HEAD, the index and the work tree have them. What cannot
-    /// be read adds nothing; a policy that cannot be read has closed the gate already.
+    /// The files that instruct agents, in HEAD, the index and the work tree. Unreadable files add
+    /// nothing; an unreadable policy has closed the gate already.
     pub fn instructions(&self) -> Instructions {
         let policy = self.policy().unwrap_or_default();
         let known = Instructions::new(globs::set(&policy.instruction_files).unwrap_or_default());
@@ -35,11 +35,11 @@ impl Repository {
     }
 }
 
-/// A file, symlink or directory that instructs agents, of which it is not known yet where it leads.
+/// A file, symlink or directory that instructs agents and was not followed yet.
 struct Waiting {
     path: RepoPath,
     kind: InstructionKind,
-    /// A symlink leads here, so that what lies beneath is read as well.
+    /// A symlink leads here, so the files beneath are read as well.
     is_target: bool,
 }
 
@@ -51,7 +51,7 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Begins with the files and symlinks that are instruction files by their names.
+    /// Begins with the files and symlinks that have names of instruction files.
     fn start(&mut self) {
         let mut found = Vec::new();
         self.sides.each_tracked(|name, is_link| {
@@ -63,7 +63,7 @@ impl Search<'_> {
             let kind = listed.or_else(|| beneath(&self.known, &path));
             found.extend(kind.map(|kind| (path, kind)));
         });
-        // Of those that git may not track, such as `CLAUDE.local.md`, the ones at the top.
+        // Files that git may not track, such as `CLAUDE.local.md`, count at the top.
         for (path, is_link) in self.sides.at_the_top() {
             let listed = self.known.kind(&path);
             let kind = listed.or_else(|| is_link.then(|| beneath(&self.known, &path)).flatten());
@@ -80,7 +80,7 @@ impl Search<'_> {
         }
     }
 
-    /// Reads what stands at the path on each side, and adds what it imports and where it leads.
+    /// Reads the path on each side, and adds its imports and the target of a symlink.
     fn visit(&mut self, next: &Waiting) {
         let mut read = Vec::new();
         for side in self.sides.all() {
@@ -93,7 +93,7 @@ impl Search<'_> {
                 match end {
                     Some(end) if !links.is_empty() => {
                         self.known.reach(&end, next.kind);
-                        // It is read by both names, for what is imported is beside either.
+                        // Both names count: imports are relative to either.
                         content = self.sides.file(side, &end, &mut read);
                         self.wait(end, next.kind, true);
                     }
@@ -114,7 +114,7 @@ impl Search<'_> {
         }
     }
 
-    /// What lies beneath a directory to which a symlink leads.
+    /// Adds the files beneath a directory that a symlink leads to.
     fn enter(&mut self, next: &Waiting) {
         for path in self.sides.beneath(&next.path, MOST_FILES) {
             self.wait(path, next.kind, false);
@@ -122,7 +122,7 @@ impl Search<'_> {
     }
 }
 
-/// The kind of what lies beneath `path`, where a symlink stands in place of a directory.
+/// The kind of the files beneath `path`, which is a symlink instead of a directory.
 fn beneath(known: &Instructions, path: &RepoPath) -> Option<InstructionKind> {
     let inside = [path.as_bstr().as_bytes(), b"/x"].concat();
     known.kind(&RepoPath::from_tree(inside).ok()?)

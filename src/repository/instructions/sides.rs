@@ -1,4 +1,4 @@
-//! What HEAD, the index and the work tree have at a path, and where their symlinks lead.
+//! Files of HEAD, the index and the work tree at a path, and the targets of their symlinks.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,13 +10,13 @@ use crate::changeset::{RepoPath, Snapshot as _};
 use crate::repository::Repository;
 use crate::worktree::Worktree;
 
-/// How many symlinks are followed from one path, as by Linux.
+/// Symlinks that are followed from one path, as on Linux.
 const MOST_LINKS: usize = 40;
-/// How many names of directories and files are passed on the way.
+/// Names of directories and files on the way.
 const MOST_NAMES: usize = 256;
-/// How long a path and the target of a symlink may be, in bytes, as on Linux.
+/// Bytes of a path and of a symlink's target, as on Linux.
 const MOST_BYTES: usize = 4096;
-/// How many trees of HEAD are compared with the index.
+/// Trees of HEAD that are compared with the index.
 const MOST_TREES: usize = 4096;
 
 /// A tracked file or symlink.
@@ -26,7 +26,7 @@ struct Tracked {
     is_link: bool,
 }
 
-/// One state of the repository, in which symlinks lead somewhere.
+/// One state of the repository.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     WorkTree,
@@ -34,12 +34,11 @@ pub(super) enum Side {
     Head,
 }
 
-/// All three states.
 pub(super) struct Sides<'s> {
     repository: &'s Repository,
     worktree: Option<&'s Worktree>,
     index: Option<gix::worktree::Index>,
-    /// What HEAD has different from the index.
+    /// Files of HEAD that differ from the index.
     head: BTreeMap<BString, Tracked>,
 }
 
@@ -52,8 +51,8 @@ impl<'s> Sides<'s> {
         sides
     }
 
-    /// What the tree `root` of HEAD has different from the index. Git keeps in the index which of its
-    /// directories are the same as which tree, so that most are not read.
+    /// Files of the tree `root` that differ from the index. The index has the trees of unchanged
+    /// directories, so most trees are not read.
     fn compared(&self, root: ObjectId) -> BTreeMap<BString, Tracked> {
         let mut different = BTreeMap::new();
         let of_root = self.index.as_ref().and_then(|index| index.tree());
@@ -89,7 +88,7 @@ impl<'s> Sides<'s> {
         different
     }
 
-    /// The sides that may have something of their own.
+    /// The sides that may differ from others.
     pub(super) fn all(&self) -> impl Iterator<Item = Side> + use<> {
         let head = (!self.head.is_empty()).then_some(Side::Head);
         let worktree = self.worktree.map(|_| Side::WorkTree);
@@ -112,7 +111,7 @@ impl<'s> Sides<'s> {
         }
     }
 
-    /// Whether git tracks a file at `path`, or the work tree has one.
+    /// True if git tracks a file at `path`, or the work tree has one.
     pub(super) fn has(&self, path: &RepoPath) -> bool {
         self.tracked(Side::Head, path.as_bstr()).is_some()
             || self.worktree.is_some_and(|tree| {
@@ -121,7 +120,7 @@ impl<'s> Sides<'s> {
             })
     }
 
-    /// Hands the path of each tracked file to `each`, and whether it is a symlink.
+    /// Calls `each` with the path of each tracked file, and true for a symlink.
     pub(super) fn each_tracked(&self, mut each: impl FnMut(&BStr, bool)) {
         if let Some(index) = &self.index {
             for entry in index.entries() {
@@ -133,7 +132,7 @@ impl<'s> Sides<'s> {
         }
     }
 
-    /// The names at the top of the work tree, and whether each is a symlink.
+    /// The names at the top of the work tree, with true for symlinks.
     pub(super) fn at_the_top(&self) -> Vec<(RepoPath, bool)> {
         let names = self.worktree.and_then(|tree| std::fs::read_dir(tree.root()).ok());
         let found = names.into_iter().flatten().flatten().filter_map(|entry| {
@@ -156,13 +155,13 @@ impl<'s> Sides<'s> {
         found.iter().filter_map(|path| RepoPath::from_tree(path).ok()).collect()
     }
 
-    /// Whether git tracks a file at `path` on `side`, and no symlink.
+    /// True if git tracks a file, not a symlink, at `path` on `side`.
     pub(super) fn is_file(&self, side: Side, path: &RepoPath) -> bool {
         self.tracked(side, path.as_bstr()).is_some_and(|found| !found.is_link)
     }
 
-    /// What the file at `path` says on `side`; `None` also for what is in `read`, which holds what has
-    /// been returned.
+    /// The content of the file at `path` on `side`; `None` also for a blob in `read`, which has the
+    /// ones that were returned.
     pub(super) fn file(
         &self,
         side: Side,
@@ -180,7 +179,7 @@ impl<'s> Sides<'s> {
         self.repository.blob(&found.id.to_string()).ok()
     }
 
-    /// Where the symlink at `path` leads on `side`, as it is written.
+    /// The target of the symlink at `path` on `side`, as it is written.
     fn link(&self, side: Side, path: &RepoPath) -> Option<BString> {
         if side == Side::WorkTree {
             let target = std::fs::read_link(self.worktree?.root().join(path.to_path())).ok()?;
@@ -190,8 +189,8 @@ impl<'s> Sides<'s> {
         Some(self.repository.blob(&found.id.to_string()).ok()?.into())
     }
 
-    /// The symlinks that whoever opens `path` on `side` passes, and what they come to: `None` where that is
-    /// outside of the repository, or too far.
+    /// The symlinks on the way to `path` on `side`, and the end; `None` if that is outside of the
+    /// repository, or too far.
     pub(super) fn follow(&self, side: Side, path: &RepoPath) -> (Vec<RepoPath>, Option<RepoPath>) {
         let mut links = Vec::new();
         let end = self.walk(side, path, &mut links);
