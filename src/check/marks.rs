@@ -33,7 +33,7 @@ pub fn marks(
             Some(marks) => marks,
             None => {
                 // Commands on this proposal report the lost object.
-                let Ok(proposal) = view.proposal(&summary.id) else { continue };
+                let Ok(proposal) = view.listed_proposal(summary) else { continue };
                 let changes = &proposal.current().changes;
                 let instructions = instructions.get_or_init(|| store.repository().instructions());
                 let (marks, is_whole) = judge(store, changes, instructions);

@@ -16,9 +16,9 @@ use gix::objs::Kind;
 use super::objects::{self, Batch, Header, Unread};
 use super::refs::{self, Name, Origin};
 use super::thread::{SetAside, Source, Thread, Threads, Tip};
-use super::{Space, Store, codes};
+use super::{Space, Store, codes, trees};
 use crate::error::Result;
-use crate::proposal::{Data, Status, fold};
+use crate::proposal::{Actor, ActorKind, Data, Status, fold};
 use crate::repository::Repository;
 
 /// Threads of a chunk that is written here.
@@ -291,37 +291,29 @@ pub(super) fn compose(
     now: DateTime<Utc>,
 ) -> Result<ObjectId> {
     let empty = batch.add(Kind::Tree, b"")?;
-    let commit = |parents: String, lines: String, message: String| {
-        let who = format!("aye <> {} +0000", now.timestamp().max(0));
-        let text =
-            format!("tree {empty}\n{parents}author {who}\ncommitter {who}\n{lines}\n{message}\n");
-        text.into_bytes()
+    let who = Actor { name: "aye".to_owned(), email: String::new(), kind: ActorKind::Human };
+    let mut commit = |parents: &[ObjectId], headers: &[(&str, Vec<u8>)], message: &str| {
+        trees::commit(batch, empty, parents, &who, now.timestamp(), headers, message)
     };
-    let parent = |id: &ObjectId| format!("parent {id}\n");
-    let (mut parts, mut firsts) = (String::new(), String::new());
-    let mut waiting: Vec<(&ObjectId, &Vec<ObjectId>)> = Vec::new();
+    let (mut parts, mut firsts) = (Vec::new(), Vec::new());
+    let (mut tips, mut lines) = (Vec::new(), Vec::new());
     let mut rest = threads.iter().peekable();
-    while let Some(entry) = rest.next() {
-        waiting.push(entry);
-        let tips: usize = waiting.iter().map(|(_, tips)| tips.len()).sum();
-        let is_full = |next: &(&ObjectId, &Vec<ObjectId>)| {
-            waiting.len() == PART || tips + next.1.len() > MOST_TIPS
-        };
-        if rest.peek().is_none_or(is_full) {
-            let tips = waiting.iter().flat_map(|(_, tips)| *tips).map(parent).collect();
-            let line = |(id, tips): &(&ObjectId, &Vec<ObjectId>)| {
-                format!("aye-thread {id} {}\n", tips.len())
-            };
-            let lines = waiting.iter().map(line).collect();
-            let message = format!("closed: {} threads of a chunk", waiting.len());
-            let part = batch.add(Kind::Commit, &commit(tips, lines, message))?;
-            parts += &parent(&part);
-            firsts += &format!("aye-from {}\n", waiting[0].0);
-            waiting.clear();
+    while let Some((id, of)) = rest.next() {
+        if lines.is_empty() {
+            firsts.push(("aye-from", id.to_string().into_bytes()));
+        }
+        lines.push(("aye-thread", format!("{id} {}", of.len()).into_bytes()));
+        tips.extend(of);
+        let is_full =
+            |next: &Vec<ObjectId>| lines.len() == PART || tips.len() + next.len() > MOST_TIPS;
+        if rest.peek().is_none_or(|(_, next)| is_full(next)) {
+            let message = format!("closed: {} threads of a chunk", lines.len());
+            parts.push(commit(&tips, &lines, &message)?);
+            tips.clear();
+            lines.clear();
         }
     }
-    let message = format!("closed: {} threads", threads.len());
-    batch.add(Kind::Commit, &commit(parts, firsts, message))
+    commit(&parts, &firsts, &format!("closed: {} threads", threads.len()))
 }
 
 impl Store {

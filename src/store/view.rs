@@ -8,11 +8,12 @@ use chrono::DateTime;
 use gix::ObjectId;
 
 use super::memo::{self, Row};
+use super::objects::object_id;
 use super::purge::PurgeRecord;
 use super::questions::{ambiguous, not_found};
 use super::thread::{Thread, Threads};
 use super::trouble::Trouble;
-use super::{Space, Store};
+use super::{Space, Store, Summary};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::proposal::{Event, Proposal, ProposalId, Stamped, fold, id};
@@ -214,6 +215,13 @@ impl<'s> View<'s> {
     pub fn proposal(&self, id: &ProposalId) -> Result<Proposal> {
         let proposal = self.folded(&self.whole(id)?)?;
         Ok(Proposal { id: id.clone(), ..proposal.ok_or_else(|| self.missing(id))? })
+    }
+
+    /// The proposal of a list's `summary`, folded from its commits.
+    pub fn listed_proposal(&self, summary: &Summary) -> Result<Proposal> {
+        let proposal = self.folded(&object_id(&summary.thread)?)?;
+        let id = summary.id.clone();
+        Ok(Proposal { id, ..proposal.ok_or_else(|| self.missing(&summary.id))? })
     }
 
     /// The proposal of the thread `id`; `None` if that is a plan or a patch.
