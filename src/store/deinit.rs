@@ -53,8 +53,8 @@ impl Store {
         let (threads, ledger) = (&view.threads, view.threads.ledger()?);
         let all = threads.all_ids()?;
         let (mut tips, mut spaces) = (BTreeMap::new(), BTreeMap::new());
-        let is_alone = |chunk: &super::ledger::Chunk| ledger.names_of(&chunk.id).len() < 2;
-        let mut only_here = ledger.chunks().iter().any(|chunk| chunk.is_own && is_alone(chunk));
+        let is_alone = |chunk: &Tip| ledger.names_of(&chunk.id).len() < 2;
+        let mut only_here = ledger.chunks().iter().any(|chunk| chunk.is_own() && is_alone(chunk));
         for id in &all {
             let found = threads.tips(id)?;
             *spaces.entry(threads.space(id)?).or_insert(0) += 1;

@@ -14,7 +14,7 @@ use gix::ObjectId;
 use gix::objs::Kind;
 
 use super::objects::{self, Batch, Header, Unread};
-use super::refs::{self, Name, Origin};
+use super::refs::{self, Name};
 use super::thread::{SetAside, Source, Thread, Threads, Tip};
 use super::{Space, Store, codes, trees};
 use crate::error::Result;
@@ -45,14 +45,6 @@ const MOST_KEPT: usize = 4_096;
 /// Plans and direct patches without a new event for so long are closed.
 const IDLE: Duration = Duration::days(30);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chunk {
-    pub name: String,
-    pub id: ObjectId,
-    pub space: Space,
-    pub is_own: bool,
-}
-
 /// Threads with their tips, sorted by id.
 type Entries = Vec<(ObjectId, Vec<ObjectId>)>;
 
@@ -64,7 +56,7 @@ type Known<T> = RefCell<HashMap<ObjectId, Result<Rc<T>, Unread>>>;
 
 pub struct Ledger {
     repository: Repository,
-    chunks: Vec<Chunk>,
+    chunks: Vec<Tip>,
     /// Fetched refs of chunks that are read under another name.
     copies: Vec<(String, ObjectId)>,
     stamp: String,
@@ -80,12 +72,11 @@ impl Ledger {
         let mut names = String::new();
         let chunks = refs.map(|(name, parsed)| {
             names += &name;
-            let space =
-                if parsed.origin == Origin::Private { Space::Private } else { Space::Shared };
-            let is_own = matches!(parsed.origin, Origin::Private | Origin::Shared);
-            Chunk { name, id: parsed.id, space, is_own }
+            let is_own = parsed.source == Source::Own;
+            let source = if is_own { Source::Closed } else { Source::ClosedElsewhere };
+            Tip { name, id: parsed.id, source, space: parsed.space }
         });
-        let (own, mut fetched): (Vec<Chunk>, Vec<Chunk>) = chunks.partition(|chunk| chunk.is_own);
+        let (own, mut fetched): (Vec<Tip>, Vec<Tip>) = chunks.partition(Tip::is_own);
         let mut known: BTreeSet<ObjectId> = own.iter().map(|chunk| chunk.id).collect();
         let mut copies = Vec::new();
         fetched.retain(|chunk| {
@@ -111,7 +102,7 @@ impl Ledger {
     }
 
     /// The chunks that are read, those of this clone first.
-    pub fn chunks(&self) -> &[Chunk] {
+    pub fn chunks(&self) -> &[Tip] {
         &self.chunks
     }
 
@@ -131,7 +122,7 @@ impl Ledger {
     ///
     /// # Errors
     /// `thread_damaged`, `thread_incomplete`.
-    pub fn entries(&self, chunk: &Chunk) -> Result<Vec<(ObjectId, Vec<ObjectId>)>> {
+    pub fn entries(&self, chunk: &Tip) -> Result<Vec<(ObjectId, Vec<ObjectId>)>> {
         let read = || -> Result<Entries, Unread> {
             let mut entries = Vec::new();
             for (_, part) in self.listed(chunk.id)?.iter() {
@@ -160,13 +151,10 @@ impl Ledger {
                 },
             );
             match found {
-                Ok(found) => tips.extend(found.into_iter().map(|tip| Tip {
-                    name: chunk.name.clone(),
-                    id: tip,
-                    source: if chunk.is_own { Source::Closed } else { Source::ClosedElsewhere },
-                    space: chunk.space,
-                })),
-                Err(why) if chunk.is_own => {
+                Ok(found) => {
+                    tips.extend(found.into_iter().map(|tip| Tip { id: tip, ..chunk.clone() }));
+                }
+                Err(why) if chunk.is_own() => {
                     failed = Some(SetAside::unread(chunk.name.clone(), &why))
                 }
                 Err(_) => {}
@@ -204,7 +192,7 @@ impl Ledger {
     /// first id is `within`.
     fn parts_from(
         &self,
-        chunk: &Chunk,
+        chunk: &Tip,
         low: &ObjectId,
         within: impl Fn(&ObjectId) -> bool,
         pick: impl Fn(&Entries) -> Vec<ObjectId>,

@@ -411,7 +411,7 @@ pub(super) fn decided(view: &View<'_>) -> Result<Vec<u8>> {
     for chunk in ledger.chunks().iter().filter(|it| !filled.contains(&&*it.id.to_string())) {
         let entries = match ledger.entries(chunk) {
             Ok(entries) => entries,
-            Err(error) if chunk.is_own => return Err(error),
+            Err(error) if chunk.is_own() => return Err(error),
             // The ledger reports it.
             Err(_) => Vec::new(),
         };

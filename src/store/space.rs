@@ -8,7 +8,7 @@ use bstr::ByteSlice as _;
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use super::refs::{self, CLOSED, GONE, Name, Origin, ROOT, is_clone_id};
+use super::refs::{self, CLOSED, GONE, Name, ROOT, is_clone_id};
 use super::thread::{Source, Tip};
 use super::{Store, View, codes};
 use crate::error::{Error, Result};
@@ -165,8 +165,8 @@ impl Store {
         }
         let remotes = remotes(self.repository().repo());
         let hash = self.repository().repo().object_hash();
-        let parsed = Name::parse(name, &remotes, hash).map(|name| name.origin);
-        let Some(Origin::Fetched { remote, .. }) = parsed else { return Vec::new() };
+        let parsed = Name::parse(name, &remotes, hash).map(|name| name.source);
+        let Some(Source::Fetched { remote, .. }) = parsed else { return Vec::new() };
         let rest = name.strip_prefix(refs::REMOTES).and_then(|name| name.strip_prefix(&*remote));
         let rest = rest.unwrap_or_default().trim_start_matches('/');
         vec![(remote.clone(), format!("{BY}{rest}"))]

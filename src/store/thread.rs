@@ -13,7 +13,7 @@ use gix::objs::{Exists as _, Kind};
 
 use super::ledger::Ledger;
 use super::objects::{self, Header, Unread};
-use super::refs::{self, Name, Origin, Role};
+use super::refs::{self, Name, Role};
 use super::{Space, Store, codes, space};
 use crate::error::{Code, Error, Result};
 use crate::proposal::statement::{ends_sha256, parse_ends};
@@ -200,7 +200,8 @@ struct All {
 #[derive(Clone)]
 struct Ref {
     name: String,
-    origin: Origin,
+    source: Source,
+    space: Space,
     target: Option<ObjectId>,
 }
 
@@ -262,7 +263,7 @@ impl<'s> Threads<'s> {
 
     /// As [`Threads::tips`], purged or not, with an unreadable own chunk that may have more.
     pub(super) fn found(&self, id: &ObjectId) -> Result<(Vec<Tip>, Option<SetAside>)> {
-        let own = |it: &&Ref| matches!(it.origin, Origin::Shared | Origin::Private);
+        let own = |it: &&Ref| it.source == Source::Own;
         let named = self.all()?.threads.get(id).into_iter().flatten().filter(own).count();
         let there = self.refs_of(id)?.iter().filter(|tip| tip.is_own()).count();
         if there < named {
@@ -333,10 +334,9 @@ impl<'s> Threads<'s> {
         self.read.get_mut().remove(&id);
         let Some(all) = self.all.get_mut() else { return };
         let name = space.name(&id);
-        let origin = if space == Space::Private { Origin::Private } else { Origin::Shared };
         let refs = all.threads.entry(id).or_default();
         refs.retain(|it| it.name != name);
-        refs.push(Ref { name, origin, target: Some(tip) });
+        refs.push(Ref { name, source: Source::Own, space, target: Some(tip) });
         refs.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     }
 
@@ -346,15 +346,7 @@ impl<'s> Threads<'s> {
         let null = || ObjectId::null(repository.repo().object_hash());
         let read = || refs::target(repository, &of.name).unwrap_or_else(|_| Some(null()));
         let id = of.target.or_else(read)?;
-        let space = if of.origin == Origin::Private { Space::Private } else { Space::Shared };
-        let source = match &of.origin {
-            Origin::Shared | Origin::Private => Source::Own,
-            Origin::Fetched { remote, clone } => {
-                Source::Fetched { remote: remote.clone(), clone: clone.clone() }
-            }
-            Origin::Kept => Source::Kept,
-        };
-        Some(Tip { name: of.name.clone(), id, source, space })
+        Some(Tip { name: of.name.clone(), id, source: of.source.clone(), space: of.space })
     }
 
     /// The names of all refs. A thread is in a chunk before its ref is deleted, so packed refs are
@@ -382,7 +374,12 @@ impl<'s> Threads<'s> {
                     continue;
                 }
             };
-            of.entry(parsed.id).or_default().push(Ref { name, origin: parsed.origin, target });
+            of.entry(parsed.id).or_default().push(Ref {
+                name,
+                source: parsed.source,
+                space: parsed.space,
+                target,
+            });
         }
         Ok(self.all.get_or_init(|| all))
     }
@@ -444,7 +441,7 @@ impl<'s> Threads<'s> {
 impl All {
     fn is_purged(&self, id: &ObjectId) -> bool {
         let mut tombstones = self.tombstones.get(id).into_iter().flatten();
-        tombstones.any(|it| matches!(it.origin, Origin::Shared | Origin::Private))
+        tombstones.any(|it| it.source == Source::Own)
     }
 
     fn names(&self) -> impl Iterator<Item = &String> {

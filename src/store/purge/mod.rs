@@ -21,9 +21,9 @@ pub use content::{Contents, changed_files};
 pub(super) use lines::PurgedLines;
 pub use subjects::{Subjects, Target};
 
-use super::ledger::{self, Chunk};
+use super::ledger;
 use super::objects::{self, Batch, Header};
-use super::thread::{SetAside, Source, Threads};
+use super::thread::{SetAside, Source, Threads, Tip};
 use super::{Store, View, projection, refs};
 use crate::error::{Error, Result};
 use crate::proposal::event::Purge;
@@ -138,7 +138,7 @@ pub struct Holder {
 #[derive(Default)]
 struct Leads {
     refs: Vec<(String, Option<ObjectId>)>,
-    chunks: Vec<(Chunk, BTreeMap<ObjectId, Vec<ObjectId>>)>,
+    chunks: Vec<(Tip, BTreeMap<ObjectId, Vec<ObjectId>>)>,
     left: Vec<String>,
 }
 
@@ -278,7 +278,7 @@ impl Store {
         }
         let ledger = view.threads.ledger()?;
         for chunk in ledger.chunks().iter().filter(|chunk| chunks.contains(&chunk.name)) {
-            if !chunk.is_own {
+            if !chunk.is_own() {
                 leads.left.push(chunk.name.clone());
                 continue;
             }

@@ -15,8 +15,8 @@ use bstr::ByteSlice;
 use gix::ObjectId;
 
 pub(super) use names::{
-    BEFORE, BROKEN, CLOSED, GONE, Name, Origin, PENDING, PRIVATE, REMOTES, ROOT, Role, SESSION,
-    SHARED, is_clone_id,
+    BEFORE, BROKEN, CLOSED, GONE, Name, PENDING, PRIVATE, REMOTES, ROOT, Role, SESSION, SHARED,
+    is_clone_id,
 };
 pub(super) use write::{Moved, compare_and_swap, delete, remove, set};
 

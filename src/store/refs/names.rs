@@ -2,6 +2,8 @@
 
 use gix::ObjectId;
 
+use crate::store::{Source, Space};
+
 /// The directory of all refs of aye's.
 pub(in crate::store) const ROOT: &str = "refs/aye/";
 pub(in crate::store) const SHARED: &str = "refs/aye/p/";
@@ -21,18 +23,6 @@ pub(in crate::store) const BROKEN: &str = "refs/aye/broken/";
 pub(in crate::store) const CLOSED: &str = "closed";
 pub(in crate::store) const GONE: &str = "gone";
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::store) enum Origin {
-    Shared,
-    Private,
-    Fetched {
-        remote: String,
-        clone: String,
-    },
-    /// Another clone; the remote has lost the ref.
-    Kept,
-}
-
 /// The kind of the id at the end of a ref's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum Role {
@@ -43,7 +33,9 @@ pub(in crate::store) enum Role {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::store) struct Name {
-    pub(in crate::store) origin: Origin,
+    /// [`Source::Own`] for this clone's own chunks and tombstones, too.
+    pub(in crate::store) source: Source,
+    pub(in crate::store) space: Space,
     pub(in crate::store) role: Role,
     pub(in crate::store) id: ObjectId,
 }
@@ -64,13 +56,12 @@ impl Name {
             GONE => (above.rsplit_once('/')?.0, Role::Tombstone),
             _ => (above, Role::Thread),
         };
-        let origin = match format!("{above}/").as_str() {
-            SHARED => Origin::Shared,
-            PRIVATE => Origin::Private,
+        let source = match format!("{above}/").as_str() {
+            SHARED | PRIVATE => Source::Own,
             _ if above.starts_with(KEPT) => {
                 let (clone, tip) = above.rsplit_once('/')?.1.rsplit_once('.')?;
                 let is_tip = tip.len() == 8 && is_lower_hex(tip);
-                (is_tip && is_clone_id(clone)).then_some(Origin::Kept)?
+                (is_tip && is_clone_id(clone)).then_some(Source::Kept)?
             }
             _ => {
                 let rest = above.strip_prefix(REMOTES)?;
@@ -86,13 +77,15 @@ impl Name {
                         Some((remote.as_str(), clone))
                     })?
                 };
-                is_clone_id(clone).then(|| Origin::Fetched {
+                is_clone_id(clone).then(|| Source::Fetched {
                     remote: remote.to_owned(),
                     clone: clone.to_owned(),
                 })?
             }
         };
-        Some(Self { origin, role, id })
+        let is_private = PRIVATE.strip_suffix('/') == Some(above);
+        let space = if is_private { Space::Private } else { Space::Shared };
+        Some(Self { source, space, role, id })
     }
 }
 
@@ -120,31 +113,43 @@ mod tests {
         let remotes = ["origin".to_owned(), "a/b".to_owned(), "a".to_owned()];
         let parse = |name: &str| Name::parse(name, &remotes, gix::hash::Kind::Sha1);
         let c = "0011223344556677";
-        let fetched = |remote: &str, clone: &str| Origin::Fetched {
+        let fetched = |remote: &str, clone: &str| Source::Fetched {
             remote: remote.to_owned(),
             clone: clone.to_owned(),
         };
         let table = [
-            (format!("refs/aye/p/{hex}"), Some((Origin::Shared, Role::Thread))),
-            (format!("refs/aye/p/closed/{hex}"), Some((Origin::Shared, Role::Chunk))),
-            (format!("refs/aye/p/gone/{hex}"), Some((Origin::Shared, Role::Tombstone))),
-            (format!("refs/aye/private/{hex}"), Some((Origin::Private, Role::Thread))),
-            (format!("refs/aye/private/closed/{hex}"), Some((Origin::Private, Role::Chunk))),
+            (format!("refs/aye/p/{hex}"), Some((Source::Own, Space::Shared, Role::Thread))),
+            (format!("refs/aye/p/closed/{hex}"), Some((Source::Own, Space::Shared, Role::Chunk))),
+            (format!("refs/aye/p/gone/{hex}"), Some((Source::Own, Space::Shared, Role::Tombstone))),
+            (format!("refs/aye/private/{hex}"), Some((Source::Own, Space::Private, Role::Thread))),
+            (
+                format!("refs/aye/private/closed/{hex}"),
+                Some((Source::Own, Space::Private, Role::Chunk)),
+            ),
             (
                 format!("refs/aye/remotes/origin/{c}/{hex}"),
-                Some((fetched("origin", c), Role::Thread)),
+                Some((fetched("origin", c), Space::Shared, Role::Thread)),
             ),
-            (format!("refs/aye/remotes/a/b/{c}/{hex}"), Some((fetched("a/b", c), Role::Thread))),
-            (format!("refs/aye/remotes/a/{c}/{hex}"), Some((fetched("a", c), Role::Thread))),
+            (
+                format!("refs/aye/remotes/a/b/{c}/{hex}"),
+                Some((fetched("a/b", c), Space::Shared, Role::Thread)),
+            ),
+            (
+                format!("refs/aye/remotes/a/{c}/{hex}"),
+                Some((fetched("a", c), Space::Shared, Role::Thread)),
+            ),
             (
                 format!("refs/aye/remotes/a/{c}/gone/{hex}"),
-                Some((fetched("a", c), Role::Tombstone)),
+                Some((fetched("a", c), Space::Shared, Role::Tombstone)),
             ),
             (
                 format!("refs/aye/remotes/x/y/{c}/closed/{hex}"),
-                Some((fetched("x/y", c), Role::Chunk)),
+                Some((fetched("x/y", c), Space::Shared, Role::Chunk)),
             ),
-            (format!("refs/aye/kept/a/b/{c}.01234567/{hex}"), Some((Origin::Kept, Role::Thread))),
+            (
+                format!("refs/aye/kept/a/b/{c}.01234567/{hex}"),
+                Some((Source::Kept, Space::Shared, Role::Thread)),
+            ),
             (format!("refs/aye/kept/a/{c}.0123456/{hex}"), None),
             (format!("refs/aye/p/{}", hex.to_uppercase()), None),
             (format!("refs/aye/p/{hex}/y"), None),
@@ -157,7 +162,7 @@ mod tests {
             (format!("refs/heads/{hex}"), None),
         ];
         for (name, expected) in table {
-            let found = parse(&name).map(|found| (found.origin, found.role));
+            let found = parse(&name).map(|found| (found.source, found.space, found.role));
             assert_eq!(found, expected, "{name}");
         }
     }
