@@ -20,7 +20,7 @@ use aye::changeset::{File, FileChange, RepoPath};
 use aye::proposal::ProposalId;
 use aye::render::diff::{Options, Painter};
 use aye::render::style::Palette;
-use aye::review::model::{Action, Part, Review, Session, Ticket};
+use aye::review::model::{Action, QueuedProposal, Review, ReviewSession, UnitKind};
 
 /// One frame at 60 Hz.
 const FRAME: Duration = Duration::from_millis(16);
@@ -73,7 +73,7 @@ fn model() {
         let at = session.unit_index();
         let file = review.file_of(at);
         let painter = painter.get_or_insert_with(|| Painter::new(&file.path, &file.diff, &options));
-        if let Part::Hunk(hunk) = &review.units()[at].part {
+        if let UnitKind::Hunk(hunk) = &review.units()[at].part {
             let rows = painter.rows(&file.diff, hunk, &options, Some(100));
             bytes += rows.lines.iter().map(String::len).sum::<usize>();
         }
@@ -119,7 +119,7 @@ fn files() {
         let (review, at) = (session.review().expect("a review"), session.unit_index());
         let file = review.file_of(at);
         let mut painter = Painter::new(&file.path, &file.diff, &options);
-        if let Part::Hunk(hunk) = &review.units()[at].part {
+        if let UnitKind::Hunk(hunk) = &review.units()[at].part {
             let rows = painter.rows(&file.diff, hunk, &options, Some(100));
             bytes += rows.lines.iter().map(String::len).sum::<usize>();
         }
@@ -130,10 +130,11 @@ fn files() {
 }
 
 /// A session with `review` on the screen.
-fn opened(review: Review) -> Session {
+fn opened(review: Review) -> ReviewSession {
     let id = ProposalId::from_event(&"ab".repeat(20));
-    let ticket = Ticket { id, marks: Vec::new(), revision: String::new(), lines: 0, answers: None };
-    let mut session = Session::new(vec![ticket]);
+    let ticket =
+        QueuedProposal { id, marks: Vec::new(), revision: String::new(), lines: 0, answers: None };
+    let mut session = ReviewSession::new(vec![ticket]);
     session.open(review, None);
     session
 }

@@ -35,7 +35,7 @@ pub fn try_result(bytes: &[u8]) {
 
 /// What a client sends to its hook: judged or refused by each adapter, and every refusal is JSON in its form.
 pub fn client_hook(bytes: &[u8]) {
-    use aye::harness::{Answer, CLIENTS, Edit, Event, redirect};
+    use aye::harness::{CLIENTS, Edit, Event, HookReply, redirect};
     for client in &CLIENTS {
         for (event, _) in client.events {
             let Ok(call) = client.read(event, bytes) else { continue };
@@ -48,8 +48,8 @@ pub fn client_hook(bytes: &[u8]) {
                 assert!(found.len() == files.len() && found.iter().all(|p| p.starts_with("/t/")));
             }
         }
-        let answer = Answer::Refuse(String::from_utf8_lossy(bytes).into_owned());
-        let printed = client.write(client.before(), &answer);
+        let answer = HookReply::Refuse(String::from_utf8_lossy(bytes).into_owned());
+        let printed = client.write(client.tool_hook(), &answer);
         let value: serde_json::Value = serde_json::from_slice(&printed).expect("JSON");
         let says = match client.name {
             "gemini" => value["decision"] == "deny",
@@ -137,7 +137,7 @@ fn apply(bytes: &[u8]) {
         return;
     }
     let again = patch::read(&printed, &files, &patch::Options::default()).expect("own output");
-    let results = |compiled: &patch::Compiled| -> Vec<_> {
+    let results = |compiled: &patch::CompiledPatch| -> Vec<_> {
         let changes = compiled.changeset.changes().iter();
         changes.map(|c| (c.path.clone(), c.after.clone())).collect()
     };
@@ -163,8 +163,8 @@ pub fn scanner(bytes: &[u8]) {
         last = end;
     }
     let scan = scanner.scan_added(before, after);
-    assert!(scan.blocking.len() + scan.warnings.len() <= findings.len());
-    assert!(scanner.scan_added(after, after).blocking.is_empty());
+    assert!(scan.new_findings.len() + scan.warnings.len() <= findings.len());
+    assert!(scanner.scan_added(after, after).new_findings.is_empty());
     assert!(unsafe_text::check_added(after, after).is_empty());
     let lines = after.iter().filter(|b| **b == b'\n').count() + 1;
     for issue in unsafe_text::check(after) {
@@ -177,14 +177,14 @@ pub fn scanner(bytes: &[u8]) {
 
 /// A command text of the read-only shell: refused, or each word is the same where it is read again by itself.
 pub fn shell(bytes: &[u8]) {
-    use aye::shell::text;
+    use aye::shell::parser;
     let Ok(source) = std::str::from_utf8(bytes) else { return };
-    let Ok(read) = text::read(source) else { return };
+    let Ok(read) = parser::read(source) else { return };
     let mut end = 0;
     for word in read.commands.iter().flatten() {
         assert!(word.place.start >= end && !word.place.is_empty());
         end = word.place.end;
-        let alone = text::read(&format!("x {}", &source[word.place.clone()])).expect("a word");
+        let alone = parser::read(&format!("x {}", &source[word.place.clone()])).expect("a word");
         assert_eq!((alone.commands.len(), alone.commands[0].len()), (1, 2), "{source:?}");
         assert_eq!(alone.commands[0][1].text, word.text, "{source:?}");
     }
@@ -230,11 +230,11 @@ pub fn memory_request(bytes: &[u8]) {
     .map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()))
     .into();
     let settings = Settings::default();
-    let world = plan::World {
+    let world = plan::PlanInputs {
         settings: &settings,
         files: &store,
-        guard: &guard::Scan::new(&settings, std::collections::BTreeSet::new()),
-        sources: &provenance::Trusting,
+        guard: &guard::ScanGuard::new(&settings, std::collections::BTreeSet::new()),
+        sources: &provenance::AnySources,
         at: chrono::DateTime::UNIX_EPOCH,
         branch: Some("main"),
     };

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(crate) const OPEN: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Method {
+pub(crate) enum FlushMethod {
     /// For rebuildable files and `core.fsync=none`.
     No,
     /// Flushes each file, then the directories.
@@ -24,7 +24,7 @@ pub(crate) enum Method {
     Ordered,
 }
 
-impl Method {
+impl FlushMethod {
     /// For files below `directory` that a name below `barrier` makes reachable.
     pub fn durable(directory: &Path, barrier: &Path) -> Self {
         if ordered(directory) && same_device(directory, barrier) {
@@ -136,7 +136,7 @@ mod tests {
     fn every_way_leaves_the_content() {
         use std::io::Write as _;
         let directory = tempfile::tempdir().unwrap();
-        for method in [Method::No, Method::Each, Method::Ordered] {
+        for method in [FlushMethod::No, FlushMethod::Each, FlushMethod::Ordered] {
             let path = directory.path().join(format!("{method:?}"));
             let mut file = File::create(&path).unwrap();
             file.write_all(b"content").unwrap();
@@ -151,8 +151,17 @@ mod tests {
     fn only_a_journalled_file_system_on_one_device_is_ordered() {
         let directory = tempfile::tempdir().unwrap();
         // proc(5) is neither, and on another device.
-        assert_eq!(Method::durable(Path::new("/proc/self"), directory.path()), Method::Each);
-        assert_eq!(Method::durable(directory.path(), Path::new("/proc/self")), Method::Each);
-        assert_eq!(Method::durable(&directory.path().join("none"), directory.path()), Method::Each);
+        assert_eq!(
+            FlushMethod::durable(Path::new("/proc/self"), directory.path()),
+            FlushMethod::Each
+        );
+        assert_eq!(
+            FlushMethod::durable(directory.path(), Path::new("/proc/self")),
+            FlushMethod::Each
+        );
+        assert_eq!(
+            FlushMethod::durable(&directory.path().join("none"), directory.path()),
+            FlushMethod::Each
+        );
     }
 }

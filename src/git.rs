@@ -66,7 +66,7 @@ pub fn keep_offline(key: String) {
     let _ = OFFLINE.set(key);
 }
 
-pub fn kept_offline() -> Option<&'static str> {
+pub fn offline_key() -> Option<&'static str> {
     OFFLINE.get().map(String::as_str)
 }
 
@@ -85,14 +85,14 @@ pub struct Git {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct GitOutput {
     /// Exit status; 128 + n for signal n.
     pub status: i32,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
 }
 
-impl Answer {
+impl GitOutput {
     pub fn ok(&self) -> bool {
         self.status == 0
     }
@@ -104,14 +104,14 @@ impl Answer {
 
 /// Drop closes the input and waits.
 #[derive(Debug)]
-pub struct Running {
+pub struct GitProcess {
     child: Option<Child>,
     /// The feeding thread, or why it did not start.
     feeder: Option<std::io::Result<JoinHandle<()>>>,
     line: String,
 }
 
-impl Running {
+impl GitProcess {
     /// Sends `bytes` and closes standard input; further calls do nothing.
     pub fn feed(&mut self, bytes: impl Into<Vec<u8>>) {
         let Some(mut pipe) = self.child.as_mut().and_then(|child| child.stdin.take()) else {
@@ -131,7 +131,7 @@ impl Running {
         self.answer()?.success(&line)
     }
 
-    fn answer(mut self) -> Result<Answer> {
+    fn answer(mut self) -> Result<GitOutput> {
         let Some(child) = self.child.take() else {
             return Err(Error::bug("a git command was waited for twice"));
         };
@@ -139,7 +139,7 @@ impl Running {
         if let Some(Err(error)) = &self.feeder {
             return Err(Error::io("start a thread", error));
         }
-        Ok(Answer {
+        Ok(GitOutput {
             status: status_code(output.status),
             stdout: output.stdout,
             stderr: output.stderr,
@@ -147,7 +147,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for GitProcess {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
             // Waiting closes its input.
@@ -177,7 +177,7 @@ impl Git {
 
     /// Drops the environment's repository, index and object directory.
     #[must_use]
-    pub fn fresh(mut self) -> Self {
+    pub fn without_local_env(mut self) -> Self {
         self.fresh = true;
         self
     }
@@ -185,7 +185,7 @@ impl Git {
     /// Keeps the command line's configuration (`git -c KEY=VALUE …`) despite `Git::fresh`, for the
     /// same repository.
     #[must_use]
-    pub fn configured(mut self) -> Self {
+    pub fn with_command_config(mut self) -> Self {
         self.configured = true;
         self
     }
@@ -277,7 +277,7 @@ impl Git {
     ///
     /// # Errors
     /// `git_not_found`.
-    pub fn answer(mut self) -> Result<Answer> {
+    pub fn answer(mut self) -> Result<GitOutput> {
         let input = self.input.take();
         let mut running = self.spawn(input.is_some())?;
         if let Some(bytes) = input {
@@ -290,11 +290,11 @@ impl Git {
     ///
     /// # Errors
     /// `git_not_found`.
-    pub fn start(self) -> Result<Running> {
+    pub fn start(self) -> Result<GitProcess> {
         self.spawn(true)
     }
 
-    fn spawn(&self, input: bool) -> Result<Running> {
+    fn spawn(&self, input: bool) -> Result<GitProcess> {
         let mut command = self.command();
         command.env("GIT_TERMINAL_PROMPT", "0");
         let whole = self.whole_input.as_ref().map(File::try_clone).transpose();
@@ -311,7 +311,7 @@ impl Git {
             let _ = lock.set_len(0).and_then(|()| lock.rewind());
             let _ = writeln!(lock, "{}", child.id());
         }
-        Ok(Running { child: Some(child), feeder: None, line: self.line() })
+        Ok(GitProcess { child: Some(child), feeder: None, line: self.line() })
     }
 
     /// # Errors
@@ -363,7 +363,7 @@ impl Git {
             command.args(["-c", "core.fsmonitor="]).env("GIT_OPTIONAL_LOCKS", "0");
         }
         command.args(&self.args);
-        if kept_offline().is_some() && self.args.first().is_none_or(|name| name != "commit") {
+        if offline_key().is_some() && self.args.first().is_none_or(|name| name != "commit") {
             // No transport has this name.
             command.env("GIT_ALLOW_PROTOCOL", "none");
         }
@@ -405,7 +405,7 @@ fn missing(directory: &Path, error: &std::io::Error) -> Error {
         .hint("install git, or put it on PATH")
 }
 
-fn failed(line: &str, answer: &Answer) -> Error {
+fn failed(line: &str, answer: &GitOutput) -> Error {
     let said = answer.stderr.to_str_lossy();
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
     // Git's stated reason, or else its last lines; advice may surround it.
@@ -446,7 +446,7 @@ mod tests {
     #[test]
     fn output_and_failure_come_back() {
         let directory = tempfile::tempdir().unwrap();
-        let git = || Git::new(directory.path()).fresh();
+        let git = || Git::new(directory.path()).without_local_env();
         assert!(git().arg("--version").text().unwrap().starts_with("git version"));
         let hash = git().args(["hash-object", "--stdin"]).stdin("hello\n").text().unwrap();
         assert_eq!(hash, "ce013625030ba8dba906f756967f9e9ca394464a");
@@ -467,8 +467,10 @@ mod tests {
     #[test]
     fn the_variables_are_those_git_names() {
         let directory = tempfile::tempdir().unwrap();
-        let listed =
-            Git::new(directory.path()).fresh().args(["rev-parse", "--local-env-vars"]).text();
+        let listed = Git::new(directory.path())
+            .without_local_env()
+            .args(["rev-parse", "--local-env-vars"])
+            .text();
         for name in listed.unwrap().lines() {
             assert!(LOCAL_VARIABLES.contains(&name), "{name}");
         }

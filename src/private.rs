@@ -36,12 +36,12 @@ const ASIDE: &str = ".bad";
 const DEEPEST: usize = 8;
 
 #[derive(Debug)]
-pub struct Directory {
+pub struct PrivateDirectory {
     path: PathBuf,
     dir: Dir,
 }
 
-impl Directory {
+impl PrivateDirectory {
     /// Opens `path`, whose last component must not be a symlink; `None` if missing.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl Directory {
     /// Opens a subdirectory; `None` if missing.
     pub fn inside(&self, name: &str) -> Result<Option<Self>> {
         let path = self.path.join(name);
-        match self.dir.enter(name.into()) {
+        match self.dir.open_directory(name.into()) {
             Ok(dir) => Ok(Some(Self { path, dir })),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.refused(name.into(), true, "open", &error)),
@@ -148,7 +148,7 @@ impl Directory {
         flush: bool,
         then: impl FnOnce(&fs::File) -> Result<()>,
     ) -> Result<()> {
-        let temporary = BString::from(format!(".{name}-{:016x}", crate::beneath::random()));
+        let temporary = BString::from(format!(".{name}-{:016x}", crate::beneath::random_id()));
         let refused = |error: io::Error| self.refused(name.into(), false, "write", &error);
         let write = || -> Result<()> {
             let file = self.dir.open(temporary.as_bstr(), Access::New);
@@ -187,9 +187,9 @@ impl Directory {
 
     /// Adds the symlinks below `name`.
     fn symlinks_in(&self, name: &BStr, deep: usize, found: &mut Vec<Error>) {
-        let Ok(dir) = self.dir.enter(name) else { return };
+        let Ok(dir) = self.dir.open_directory(name) else { return };
         let below = Self { path: self.path.join(name.to_path_lossy()), dir };
-        for (name, kind) in below.dir.kinds().unwrap_or_default() {
+        for (name, kind) in below.dir.entries_with_kind().unwrap_or_default() {
             match kind {
                 FileKind::Symlink if !name.ends_with(ASIDE.as_bytes()) => {
                     found.push(not_ours(&below.path.join(name.to_path_lossy()), true, false));
@@ -205,7 +205,7 @@ impl Directory {
     /// Entries, each with its usability. For `aye/` itself.
     pub(crate) fn contents(&self) -> Vec<(BString, Result<()>)> {
         let mut found = Vec::new();
-        for (name, kind) in self.dir.kinds().unwrap_or_default() {
+        for (name, kind) in self.dir.entries_with_kind().unwrap_or_default() {
             let directory = DIRECTORIES.iter().any(|known| name == *known);
             let expected = if directory { FileKind::Directory } else { FileKind::File };
             let usable = if kind == expected {

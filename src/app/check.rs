@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use crate::changeset::RepoPath;
-use crate::check::fit::Fit;
-use crate::check::touched::Pending;
-use crate::check::undecided::Subject;
-use crate::check::{FailOn, Scope, approved, commits, contested, is_of_its_thread, relations};
+use crate::check::conflict_check::ConflictCheck;
+use crate::check::pending_findings::CheckedProposal;
+use crate::check::pending_paths::PendingPaths;
+use crate::check::{FailOn, Scope, approvals, commits, contested, is_of_its_thread, relations};
 use crate::error::Result;
 use crate::proposal::{ProposalId, Status};
 use crate::report::Finding;
@@ -20,7 +20,7 @@ pub fn waiting(
     view: &View,
     now: DateTime<Utc>,
     scope: &Scope,
-) -> Result<Vec<Subject>> {
+) -> Result<Vec<CheckedProposal>> {
     let kind = scope.kind;
     let pending = Filter { subject: kind, status: Some(Status::Pending), ..Filter::default() };
     if scope.paths.is_empty() {
@@ -29,7 +29,7 @@ pub fn waiting(
     let mut summaries = view.proposals(&pending, now)?;
     let contested = view.contested(now)?;
     summaries.extend(contested.into_iter().filter(|s| kind.is_none_or(|kind| s.subject == kind)));
-    let fit = Fit::new(store);
+    let fit = ConflictCheck::new(store);
     let (mut subjects, mut related) = (Vec::new(), None);
     let mut known = BTreeSet::new();
     for summary in summaries {
@@ -54,10 +54,10 @@ pub fn waiting(
         }
         let found = related.as_ref().filter(|_| conflict.is_some());
         let found = found.and_then(|related| related.get(&proposal.id));
-        let standing = found.and_then(|found| relations::stands_on(&found.stands_on));
+        let standing = found.and_then(|found| relations::stack_text(&found.depends_on));
         let is_binding = contested::is_binding(store, &proposal)?;
-        let subject = Subject::new(&summary, &proposal, now, is_binding);
-        subjects.push(Subject { conflict, standing, ..subject });
+        let subject = CheckedProposal::new(&summary, &proposal, now, is_binding);
+        subjects.push(CheckedProposal { conflict, standing, ..subject });
     }
     Ok(subjects)
 }
@@ -66,7 +66,7 @@ pub fn waiting(
 pub fn staged(
     store: &Store,
     view: &View,
-    pending: &Pending<'_>,
+    pending: &PendingPaths<'_>,
     fail_on: &FailOn,
 ) -> Result<Vec<Finding>> {
     let staged = commits::staged(store.repository())?;
@@ -81,7 +81,7 @@ pub fn staged(
         let Some(id) = &finding.proposal_id else { return Ok(false) };
         let proposal = view.proposal(&ProposalId::parse(id)?)?;
         Ok(proposal.approvals_in_force().next().is_some()
-            && approved::is_held(view, &proposal, entry)?)
+            && approvals::is_held(view, &proposal, entry)?)
     };
     let held: Vec<bool> = found.iter().map(is_held).collect::<Result<_>>()?;
     let mut held = held.into_iter();

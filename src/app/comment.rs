@@ -6,19 +6,19 @@ use serde::Serialize;
 use super::{Session, is_own};
 use crate::changeset::{Changeset, RepoPath};
 use crate::decide;
-use crate::decide::verdict::{self, Besides, Word};
+use crate::decide::verdict::{self, PlainVerdict, VerdictDetails};
 use crate::error::{Error, Result, codes};
 use crate::proposal::event::{Comment, CommentKind, Evidence};
 use crate::proposal::rules::Verb;
 use crate::proposal::{ActorKind, Note, Proposal, codes as proposal_codes, state};
-use crate::scan::gate::{self, Warning};
+use crate::scan::gate::{self, ScanWarning};
 use crate::store::Store;
 
 /// Bytes of a comment or a suggested text.
 pub const MOST: usize = 64 * 1024;
 
 #[derive(Clone, Debug, Default)]
-pub struct Saying {
+pub struct CommentRequest {
     /// May be empty in a request or suggestion.
     pub body: String,
     pub path: Option<RepoPath>,
@@ -35,7 +35,7 @@ pub struct Saying {
 
 /// Answer of `aye comment`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Commented {
+pub struct CommentOutcome {
     /// `aye/comment@1`
     pub schema: &'static str,
     /// Always true.
@@ -53,7 +53,7 @@ pub struct Commented {
     pub changes_requested: bool,
     /// Text in an agent's comment that nobody should read there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<ScanWarning>,
 }
 
 /// `evidence` shows who speaks.
@@ -65,13 +65,13 @@ pub struct Commented {
 pub fn comment(
     session: &Session<'_>,
     proposal: &Proposal,
-    saying: Saying,
+    saying: CommentRequest,
     evidence: &Evidence,
-) -> Result<Commented> {
+) -> Result<CommentOutcome> {
     let Session { store, caller, now } = session;
-    let Saying { requests_changes, .. } = saying;
+    let CommentRequest { requests_changes, .. } = saying;
     let text = saying.body.trim().to_owned();
-    let saying = Saying { path: about(proposal, &saying)?, ..saying };
+    let saying = CommentRequest { path: about(proposal, &saying)?, ..saying };
     let is_about_a_place = saying.path.is_some();
     let resolved = match &saying.resolves {
         Some(id) => Some(to_resolve(session, proposal, id, &saying)?),
@@ -80,7 +80,7 @@ pub fn comment(
     let said = recorded(store, proposal, saying, resolved.clone())?;
     let texts = [("comment", Some(&*text)), ("suggestion", said.replacement.as_deref())];
     let warnings = match caller.actor.kind {
-        ActorKind::Agent => gate::lines(store.repository(), &Changeset::default(), &texts)?,
+        ActorKind::Agent => gate::line_warnings(store.repository(), &Changeset::default(), &texts)?,
         ActorKind::Human | ActorKind::Ci => Vec::new(),
     };
     // A request keeps the text as its reason, unless it is about one place.
@@ -97,9 +97,9 @@ pub fn comment(
         let verb = Verb::RequestChanges;
         let authority = decide::authorise(store, caller, verb, proposals, evidence, &command)?;
         let reason = (!text.is_empty() && !is_about_a_place).then_some(text.as_str());
-        let word = Word::RequestChanges;
-        let besides = Besides { reason, comments: &comments, ..Besides::default() };
-        verdict::say(store, &authority, *now, proposals, word, &besides)?;
+        let word = PlainVerdict::RequestChanges;
+        let besides = VerdictDetails { reason, comments: &comments, ..VerdictDetails::default() };
+        verdict::record_verdicts(store, &authority, *now, proposals, word, &besides)?;
     } else {
         comment_id = store.write(&caller.actor, *now, |writer| {
             let proposal = writer.view.proposal(&proposal.id)?;
@@ -111,7 +111,7 @@ pub fn comment(
             Ok(id)
         })?;
     }
-    Ok(Commented {
+    Ok(CommentOutcome {
         schema: "aye/comment@1",
         success: true,
         proposal_id: proposal.id.to_string(),
@@ -123,7 +123,7 @@ pub fn comment(
 }
 
 /// A proposal with one file needs no path for lines.
-fn about(proposal: &Proposal, saying: &Saying) -> Result<Option<RepoPath>> {
+fn about(proposal: &Proposal, saying: &CommentRequest) -> Result<Option<RepoPath>> {
     if saying.path.is_some() || saying.lines.is_none() {
         return Ok(saying.path.clone());
     }
@@ -142,10 +142,11 @@ fn about(proposal: &Proposal, saying: &Saying) -> Result<Option<RepoPath>> {
 fn recorded(
     store: &Store,
     proposal: &Proposal,
-    saying: Saying,
+    saying: CommentRequest,
     resolves: Option<String>,
 ) -> Result<Comment> {
-    let Saying { body, path, lines, is_question, replacement, requests_changes, .. } = saying;
+    let CommentRequest { body, path, lines, is_question, replacement, requests_changes, .. } =
+        saying;
     let refuse = |message: &str, hint: &str| {
         Err(Error::new(&codes::INVALID_ARGUMENT, message.to_owned()).hint(hint.to_owned()))
     };
@@ -190,7 +191,7 @@ fn to_resolve(
     session: &Session<'_>,
     proposal: &Proposal,
     id: &str,
-    saying: &Saying,
+    saying: &CommentRequest,
 ) -> Result<String> {
     let Session { store, caller, .. } = session;
     let remark = &proposal.comments[find(proposal, id)?];

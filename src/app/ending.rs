@@ -5,24 +5,24 @@ use chrono::{DateTime, Utc};
 use super::{proposable, recall, session};
 use crate::error::{Error, Result};
 use crate::repository::Repository;
-use crate::session::home::{Held, State};
-use crate::session::strays::{Inventory, Strays};
-use crate::session::{Home, beside, codes, read, tree};
+use crate::session::ignored_files::{IgnoredFiles, Inventory};
+use crate::session::session_store::{SessionLock, SessionState};
+use crate::session::{SessionStore, beside, codes, read, tree};
 use crate::store::Store;
 
 /// Returns the ignored files in the tree.
 ///
 /// # Errors
 /// `session_unsubmitted`.
-pub fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<Strays> {
-    if home.state(name) == State::Gone {
-        return Ok(Strays::default());
+pub fn refuse_unsubmitted(store: &Store, home: &SessionStore, name: &str) -> Result<IgnoredFiles> {
+    if home.state(name) == SessionState::Gone {
+        return Ok(IgnoredFiles::default());
     }
     let record = recall::record(store, home, name)?;
     let base = session::proposed(store, &record)?;
     let tree = home.tree(name);
-    let read::Left { changes, passed_over: mut others, strays } =
-        read::left(store.repository(), &tree, Some(name), &base)?;
+    let read::TreeChanges { changes, passed_over: mut others, ignored: strays } =
+        read::read_changes(store.repository(), &tree, Some(name), &base)?;
     let changes = proposable::only(store, changes, &mut others)?;
     others.extend(beside::of(store.repository(), &tree, name));
     // The hint suggests submitting only for files that can be proposed.
@@ -59,9 +59,9 @@ pub fn refuse_unsubmitted(store: &Store, home: &Home, name: &str) -> Result<Stra
 /// As `Strays::rescue`, before any removal, and `Home::remove`.
 pub fn end(
     repository: &Repository,
-    home: &Home,
-    held: Held,
-    strays: &Strays,
+    home: &SessionStore,
+    held: SessionLock,
+    strays: &IgnoredFiles,
     now: DateTime<Utc>,
 ) -> Result<Inventory> {
     let name = held.name.clone();
@@ -72,8 +72,8 @@ pub fn end(
 }
 
 /// Finishes interrupted removals.
-pub fn finish(repository: &Repository, home: &Home) -> Vec<String> {
-    let finished = home.finish();
+pub fn finish(repository: &Repository, home: &SessionStore) -> Vec<String> {
+    let finished = home.finish_removals();
     finished.iter().for_each(|name| tree::unpin(repository, name));
     // Removed sessions whose ref remained.
     for name in tree::pinned(repository) {

@@ -8,13 +8,13 @@ use serde::Serialize;
 
 use crate::app::review::answers;
 use crate::changeset::marks::{Mark, class};
-use crate::check::fit::Fit;
+use crate::check::conflict_check::ConflictCheck;
 use crate::check::{marks, relations};
 use crate::error::Result;
 use crate::proposal::document::Approval;
 use crate::proposal::event::{Subject, timestamp};
-use crate::proposal::relations::{Lower, Relations, StackBelow, stack_below};
-use crate::proposal::stacks::{self, Place};
+use crate::proposal::relations::{Dependency, Relations, StackBelow, stack_below};
+use crate::proposal::stacks::{self, StackEntry};
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::review::model::Intent;
 use crate::store::{PurgeRecord, Store, Summary, View};
@@ -31,12 +31,12 @@ pub struct List {
     /// With `--status all` and no filter: proposals that were purged, of which nothing else is
     /// known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub purged: Vec<Gone>,
+    pub purged: Vec<PurgedItem>,
 }
 
 /// A proposal that was purged.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Gone {
+pub struct PurgedItem {
     /// The id.
     pub proposal_id: String,
     /// By whom.
@@ -47,7 +47,7 @@ pub struct Gone {
     pub reason: String,
 }
 
-impl From<&PurgeRecord> for Gone {
+impl From<&PurgeRecord> for PurgedItem {
     fn from(record: &PurgeRecord) -> Self {
         Self {
             proposal_id: record.id.to_string(),
@@ -138,15 +138,15 @@ pub struct Item {
     pub marks: Vec<Mark>,
 }
 
-pub fn items(summaries: &[Summary], marks: &Marks) -> Vec<Item> {
+pub fn items(summaries: &[Summary], marks: &ListFacts) -> Vec<Item> {
     summaries.iter().map(|summary| Item::new(summary, marks)).collect()
 }
 
 impl Item {
-    fn new(summary: &Summary, marks: &Marks) -> Self {
+    fn new(summary: &Summary, marks: &ListFacts) -> Self {
         let related = marks.related.get(&summary.id);
         let ids = |ids: &[ProposalId]| ids.iter().map(ProposalId::to_string).collect();
-        let lower = related.into_iter().flat_map(|related| &related.stands_on);
+        let lower = related.into_iter().flat_map(|related| &related.depends_on);
         let is_revised =
             |related: &Relations| related.needed(|_| false).iter().any(|lower| lower.is_revised);
         Self {
@@ -195,7 +195,7 @@ pub fn marks_of(
     proposal: &Proposal,
 ) -> Result<Vec<Mark>> {
     match proposal.status(now) {
-        Status::Pending => marks::of(store, view, proposal.current()),
+        Status::Pending => marks::revision_marks(store, view, proposal.current()),
         _ => Ok(Vec::new()),
     }
 }
@@ -204,7 +204,7 @@ pub fn marks_of(
 const MOST_COMPARED: usize = 100;
 
 #[derive(Debug, Default)]
-pub struct Marks {
+pub struct ListFacts {
     related: BTreeMap<ProposalId, Relations>,
     marks: HashMap<ProposalId, Vec<Mark>>,
     unfit: HashSet<ProposalId>,
@@ -212,7 +212,7 @@ pub struct Marks {
     answers: HashMap<String, Intent>,
 }
 
-impl Marks {
+impl ListFacts {
     /// Reads only pending `summaries`.
     pub fn of(
         store: &Store,
@@ -249,7 +249,7 @@ impl Marks {
         summaries: &[Summary],
         is_asked: impl Fn(&Proposal) -> bool,
     ) -> Result<()> {
-        let fit = Fit::new(store);
+        let fit = ConflictCheck::new(store);
         for summary in summaries {
             let is_open = summary.status == Status::Pending && summary.subject == Subject::Code;
             if !is_open
@@ -300,7 +300,7 @@ impl Marks {
     }
 
     /// Lower proposals accepted by `takes`.
-    pub fn below(&self, id: &ProposalId, takes: impl Fn(&Lower) -> bool) -> StackBelow {
+    pub fn below(&self, id: &ProposalId, takes: impl Fn(&Dependency) -> bool) -> StackBelow {
         stack_below(&self.related, id, relations::MOST_HIGH, takes)
     }
 
@@ -316,23 +316,23 @@ impl Marks {
     }
 
     fn stacked(&self, summaries: Vec<Summary>) -> Vec<Summary> {
-        let places = summaries.iter().map(|summary| Place {
+        let places = summaries.iter().map(|summary| StackEntry {
             id: &summary.id,
             class: class(self.of_proposal(&summary.id)),
             created_at: summary.created_at,
             lower: self.lower(&summary.id).collect(),
         });
-        let order = stacks::order(&places.collect::<Vec<_>>());
+        let order = stacks::sort_stacks(&places.collect::<Vec<_>>());
         let mut summaries: Vec<Option<Summary>> = summaries.into_iter().map(Some).collect();
         order.into_iter().filter_map(|at| summaries[at].take()).collect()
     }
 
     pub fn lower(&self, id: &ProposalId) -> impl Iterator<Item = &ProposalId> {
         let related = self.related.get(id).into_iter();
-        related.flat_map(|related| related.stands_on.iter().map(|lower| &lower.id))
+        related.flat_map(|related| related.depends_on.iter().map(|lower| &lower.id))
     }
 
     pub fn stands_on_another(&self, id: &ProposalId) -> bool {
-        self.related.get(id).is_some_and(|related| !related.stands_on.is_empty())
+        self.related.get(id).is_some_and(|related| !related.depends_on.is_empty())
     }
 }

@@ -7,12 +7,12 @@ pub mod blame;
 pub mod capture;
 pub mod check;
 pub mod comment;
-pub mod denied;
+pub mod denied_files;
 pub mod doctor;
 pub mod dropped;
-pub mod elsewhere;
 pub mod ending;
-pub mod inside;
+pub mod foreign_session;
+pub mod in_session;
 pub mod listing;
 pub mod log;
 pub mod notes;
@@ -23,19 +23,19 @@ pub mod proposable;
 pub mod propose;
 pub mod purge;
 pub mod quotes;
-pub mod real;
+pub mod real_path;
 pub mod recall;
+pub mod remark_text;
 pub mod review;
 pub mod session;
 pub mod site;
 pub mod stack;
 pub mod suggestion;
-pub mod told;
 pub mod trial;
 pub mod wait;
 
+mod decision_rest;
 mod draft;
-mod left_out;
 
 pub use draft::Draft;
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::memory::service::locate::note;
+use crate::memory::service::locate::memory_data;
 use crate::proposal::Proposal;
 use crate::proposal::event::Subject;
 
@@ -15,7 +15,7 @@ pub fn notes(proposal: &Proposal) -> Vec<(&'static str, String)> {
         let text = value.and_then(|value| value.get(key)).and_then(Value::as_str);
         text.unwrap_or_default().to_owned()
     };
-    let request = note(proposal, "request");
+    let request = memory_data(proposal, "request");
     let mut notes = vec![
         ("intent", text(request, "intent")),
         ("rationale", text(request, "rationale")),
@@ -25,8 +25,8 @@ pub fn notes(proposal: &Proposal) -> Vec<(&'static str, String)> {
         let source = Some(source);
         notes.push(("source", format!("{} {}", text(source, "type"), text(source, "ref"))));
     }
-    notes.push(("routing", text(note(proposal, "routing"), "reason")));
-    for warning in list(note(proposal, "warnings")) {
+    notes.push(("routing", text(memory_data(proposal, "routing"), "reason")));
+    for warning in list(memory_data(proposal, "warnings")) {
         notes.push(("warning", warning.as_str().unwrap_or_default().to_owned()));
     }
     notes.retain(|(_, text)| !text.trim().is_empty());

@@ -3,7 +3,7 @@
 use crate::changeset::{Changeset, RepoPath};
 use crate::error::Result;
 use crate::proposal::Proposal;
-use crate::scan::gate::{self, Warning};
+use crate::scan::gate::{self, ScanWarning};
 use crate::store::Store;
 
 #[derive(Clone, Debug, Default)]
@@ -11,7 +11,7 @@ pub struct Outgoing {
     /// In the proposal's order.
     pub files: Vec<OutgoingFile>,
     /// Findings in whole contents.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<ScanWarning>,
 }
 
 /// The log gets the whole file, not only changed lines.
@@ -44,5 +44,5 @@ pub fn outgoing(store: &Store, proposal: &Proposal) -> Result<Outgoing> {
             files.push(OutgoingFile { path: change.path.clone(), is_ignored });
         }
     }
-    Ok(Outgoing { files, warnings: gate::whole(store.repository(), &changesets)? })
+    Ok(Outgoing { files, warnings: gate::content_warnings(store.repository(), &changesets)? })
 }

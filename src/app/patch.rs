@@ -3,18 +3,18 @@
 use std::cell::Cell;
 
 use super::propose::{self, Details};
-use super::{Draft, Session, capture, denied};
+use super::{Draft, Session, capture, denied_files};
 use crate::apply;
-use crate::changeset::patch::{Compiled, Options};
+use crate::changeset::patch::{CompiledPatch, Options};
 use crate::changeset::{Changeset, Snapshot, sensitive};
 use crate::decide::{self, patch::Ids};
 use crate::error::{Error, Result};
-use crate::memory::outside;
+use crate::memory::code_changes;
 use crate::proposal::event::InputForm;
 use crate::proposal::rules::{self, Verb};
 use crate::proposal::{ActorKind, ProposalId};
 use crate::repository::{Gate, ScanMode};
-use crate::scan::gate::{self, Warning};
+use crate::scan::gate::{self, ScanWarning};
 use crate::worktree::Reader;
 
 #[derive(Clone, Debug, Default)]
@@ -32,9 +32,9 @@ pub struct Request {
 }
 
 #[derive(Debug)]
-pub struct Done {
+pub struct PatchOutcome {
     /// Its changeset is taken out.
-    pub compiled: Compiled,
+    pub compiled: CompiledPatch,
     pub is_applied: bool,
     /// Reason for a proposal.
     pub gate: Option<Gate>,
@@ -50,7 +50,7 @@ pub struct Done {
 pub fn run<R>(
     session: &Session<'_>,
     request: &Request,
-    answer: impl FnOnce(Done) -> R,
+    answer: impl FnOnce(PatchOutcome) -> R,
 ) -> Result<R> {
     let store = session.store;
     let repository = store.repository();
@@ -88,7 +88,7 @@ pub fn run<R>(
             }
             repository.permits().map(|permits| permits.wants_terminal(true, true))
         };
-        if changes.iter().any(outside::touches) && waits()? {
+        if changes.iter().any(code_changes::touches) && waits()? {
             gated.set(Some(Gate::Memory));
         } else if !is_human && sensitive::instructs(changes, &store.repository().instructions()) {
             gated.set(Some(Gate::Instructions));
@@ -98,8 +98,8 @@ pub fn run<R>(
         }
         // People see what they write, and scanning reads each file completely.
         if !is_human || repository.settings()?.scan == ScanMode::Block {
-            let warnings = gate::lines(repository, &compiled.changeset, &[])?;
-            compiled.notes.extend(warnings.iter().map(Warning::line));
+            let warnings = gate::line_warnings(repository, &compiled.changeset, &[])?;
+            compiled.notes.extend(warnings.iter().map(ScanWarning::line));
         }
         Ok((std::mem::take(&mut compiled.changeset), compiled))
     };
@@ -120,7 +120,7 @@ pub fn run<R>(
                 format!("the files are written but not recorded: {}", error.message())
             }));
         }
-        answer.take().map(|answer| answer(Done::new(compiled, warnings)))
+        answer.take().map(|answer| answer(PatchOutcome::new(compiled, warnings)))
     });
     match written {
         Err(_) if gated.get().is_some() => {
@@ -133,10 +133,10 @@ pub fn run<R>(
 }
 
 /// See `denied`.
-fn read(session: &Session<'_>, request: &Request, files: &dyn Snapshot) -> Result<Compiled> {
+fn read(session: &Session<'_>, request: &Request, files: &dyn Snapshot) -> Result<CompiledPatch> {
     let read = capture::patch(session.store.repository(), &request.patch, files, &request.options);
-    let compiled = read.map_err(|error| denied::unquoted(session, error))?;
-    denied::refuse_copies(session, &compiled.changeset)?;
+    let compiled = read.map_err(|error| denied_files::unquoted(session, error))?;
+    denied_files::refuse_copies(session, &compiled.changeset)?;
     Ok(compiled)
 }
 
@@ -148,7 +148,7 @@ fn record(session: &Session<'_>, changeset: &Changeset, ids: Result<Vec<Ids>>) -
     decide::patch::record(store, &authority, session.now, changeset, ids?)
 }
 
-fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Result<Done> {
+fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Result<PatchOutcome> {
     let store = session.store;
     let repository = store.repository();
     let limit = repository.settings()?.max_file_size;
@@ -158,24 +158,28 @@ fn held_back(session: &Session<'_>, request: &Request, gate: Option<Gate>) -> Re
     if request.dry_run && request.index {
         apply::refuse_unstaged(repository, draft.changeset())?;
     }
-    let lines = |warnings: &[Warning]| warnings.iter().map(Warning::line).collect();
+    let lines = |warnings: &[ScanWarning]| warnings.iter().map(ScanWarning::line).collect();
     if request.dry_run || compiled.already_applied {
-        let warnings = gate::files(repository, draft.changeset(), |_, _| false);
-        return Ok(Done { is_applied: false, gate, ..Done::new(compiled, lines(&warnings)) });
+        let warnings = gate::file_warnings(repository, draft.changeset(), |_, _| false);
+        return Ok(PatchOutcome {
+            is_applied: false,
+            gate,
+            ..PatchOutcome::new(compiled, lines(&warnings))
+        });
     }
     let details = Details { description: request.description.clone(), ..Details::default() };
     let recorded = propose::propose(session, draft, details)?;
-    Ok(Done {
+    Ok(PatchOutcome {
         is_applied: false,
         gate,
         proposal: Some(recorded.proposal.id),
         is_duplicate: recorded.duplicate,
-        ..Done::new(compiled, lines(&recorded.warnings))
+        ..PatchOutcome::new(compiled, lines(&recorded.warnings))
     })
 }
 
-impl Done {
-    fn new(mut compiled: Compiled, notes: Vec<String>) -> Self {
+impl PatchOutcome {
+    fn new(mut compiled: CompiledPatch, notes: Vec<String>) -> Self {
         compiled.notes.extend(notes);
         let is_applied = !compiled.already_applied;
         Self { compiled, is_applied, gate: None, proposal: None, is_duplicate: false }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Session;
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
-use crate::plan::{Progress, Record, Request, TaskPlan, Version, step_of};
+use crate::plan::{PlanRecord, PlanUpdate, PlanVersion, Progress, TaskPlan, step_of};
 use crate::proposal::Note;
 use crate::proposal::event::timestamp;
 use crate::repository::{Repository, exclude};
@@ -30,11 +30,11 @@ pub struct Updated {
 ///
 /// # Errors
 /// `in_trial`.
-pub fn update(session: &Session<'_>, request: Request) -> Result<Updated> {
+pub fn update(session: &Session<'_>, request: PlanUpdate) -> Result<Updated> {
     let Session { store, caller, now } = session;
     // A trial must not replace the plan of people and agents outside.
     store.require_no_trial()?;
-    let Request { plan, explanation } = request;
+    let PlanUpdate { plan, explanation } = request;
     let branch = store.repository().branch();
     let updated = store.write(&caller.actor, *now, |writer| {
         let current = current(&writer.view, &branch)?;
@@ -44,9 +44,9 @@ pub fn update(session: &Session<'_>, request: Request) -> Result<Updated> {
             let explanation = current.and_then(|version| version.explanation);
             return Ok(Updated { plan, at, explanation, changed: false });
         }
-        let record = Record { branch: branch.clone(), plan, explanation };
+        let record = PlanRecord { branch: branch.clone(), plan, explanation };
         writer.note(None, Note::Plan(record.to_value()?))?;
-        let Record { plan, explanation, .. } = record;
+        let PlanRecord { plan, explanation, .. } = record;
         Ok(Updated { plan, explanation, at: writer.now(), changed: true })
     })?;
     if updated.changed {
@@ -56,9 +56,9 @@ pub fn update(session: &Session<'_>, request: Request) -> Result<Updated> {
     Ok(updated)
 }
 
-pub fn current(view: &View, branch: &str) -> Result<Option<Version>> {
-    let is_valid = |stamped: &_| Version::new(stamped).is_some();
-    Ok(view.plan_tip(branch, is_valid)?.as_ref().and_then(|(_, tip)| Version::new(tip)))
+pub fn current(view: &View, branch: &str) -> Result<Option<PlanVersion>> {
+    let is_valid = |stamped: &_| PlanVersion::new(stamped).is_some();
+    Ok(view.plan_tip(branch, is_valid)?.as_ref().and_then(|(_, tip)| PlanVersion::new(tip)))
 }
 
 #[derive(Serialize)]

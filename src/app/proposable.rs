@@ -14,7 +14,8 @@ pub fn only(
     changes: Vec<FileChange>,
     passed_over: &mut Vec<(String, String)>,
 ) -> Result<Vec<FileChange>> {
-    let foreign = store.repository().foreign(changes.iter().map(|change| &change.path))?;
+    let foreign =
+        store.repository().unsupported_conversions(changes.iter().map(|change| &change.path))?;
     let mut kept = Vec::with_capacity(changes.len());
     for (change, foreign) in changes.into_iter().zip(foreign) {
         let name = || store.accept_name(&change).err().map(|error| error.message().to_owned());

@@ -2,17 +2,17 @@
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::capture::{TakeBack, TakenBack};
+use super::capture::{Revert, RevertedFiles};
 use super::dropped::{Dropped, dropped};
-use super::stack::{self, Followed};
-use super::{Draft, Session, elsewhere};
+use super::stack::{self, RebaseOutcome};
+use super::{Draft, Session, foreign_session};
 use crate::changeset::patch::FileReport;
 use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Result};
 use crate::proposal::codes::DESCRIPTION_INVALID;
 use crate::proposal::event::{Comment, InputForm, RevisionReason, Subject};
 use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId};
-use crate::scan::gate::{self, Warning};
+use crate::scan::gate::{self, ScanWarning};
 use crate::store::{NewProposal, NewRevision, Space, Store};
 use crate::text;
 
@@ -33,30 +33,30 @@ pub struct Details {
 }
 
 #[derive(Clone, Debug)]
-pub struct Recorded {
+pub struct ProposalOutcome {
     pub proposal: Proposal,
     /// An equal proposal was pending.
     pub duplicate: bool,
     /// Findings in added lines.
-    pub warnings: Vec<Warning>,
-    pub taken_back: TakenBack,
+    pub warnings: Vec<ScanWarning>,
+    pub taken_back: RevertedFiles,
     /// Hunks placed or matched otherwise than written.
     pub adapted: Vec<FileReport>,
     /// Fate of proposals stacked on a revised one.
-    pub followed: Followed,
+    pub followed: RebaseOutcome,
     /// Content that the revision drops.
     pub dropped: Vec<Dropped>,
 }
 
-impl Recorded {
+impl ProposalOutcome {
     pub fn unchanged(proposal: Proposal) -> Self {
         Self {
             proposal,
             duplicate: true,
             warnings: Vec::new(),
-            taken_back: TakenBack::default(),
+            taken_back: RevertedFiles::default(),
             adapted: Vec::new(),
-            followed: Followed::default(),
+            followed: RebaseOutcome::default(),
             dropped: Vec::new(),
         }
     }
@@ -83,18 +83,18 @@ pub(super) fn check_description(description: Option<&str>) -> Result<()> {
 /// # Errors
 /// `description_invalid`; `secret_detected` if `aye.scan` is `block`; as `TakeBack`. Errors of
 /// `TakeBack::run` name the proposal, which remains.
-pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<Recorded> {
+pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<ProposalOutcome> {
     let Session { store, caller, now } = session;
     let _head = store.repository().pin_head();
     let description = details.description.or_else(|| draft.message.clone());
     check_description(description.as_deref())?;
-    let back = TakeBack::of(session, &draft)?;
+    let back = Revert::of(session, &draft)?;
     let said = [
         ("description", description.as_deref()),
         ("domain", details.domain.as_deref()),
         ("task", details.related_task_id.as_deref()),
     ];
-    let warnings = gate::proposal(store.repository(), &draft.changeset, &said, true)?;
+    let warnings = gate::proposal_warnings(store.repository(), &draft.changeset, &said, true)?;
     let adapted = draft.adapted;
     let named = details.proposed_by.filter(|name| !name.trim().is_empty());
     let expires_in = match details.expires_in {
@@ -130,9 +130,9 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
         Ok((writer.view.proposal(&outcome.id)?, outcome.duplicate))
     })?;
     let taken_back = back.map(|back| back.run(store, &proposal.id)).transpose()?;
-    let (taken_back, followed) = (taken_back.unwrap_or_default(), Followed::default());
+    let (taken_back, followed) = (taken_back.unwrap_or_default(), RebaseOutcome::default());
     let dropped = Vec::new();
-    Ok(Recorded { proposal, duplicate, warnings, taken_back, adapted, followed, dropped })
+    Ok(ProposalOutcome { proposal, duplicate, warnings, taken_back, adapted, followed, dropped })
 }
 
 #[derive(Clone, Debug)]
@@ -153,16 +153,17 @@ pub fn revise(
     authority: &Authority,
     proposal: &Proposal,
     revision: Revision,
-) -> Result<Recorded> {
+) -> Result<ProposalOutcome> {
     let Revision { draft, description, expires_in, notes } = revision;
     let (store, id) = (session.store, &proposal.id);
-    elsewhere::refuse(store, proposal)?;
+    foreign_session::refuse(store, proposal)?;
     check_description(description.as_deref())?;
-    let back = TakeBack::of(session, &draft)?;
+    let back = Revert::of(session, &draft)?;
     let mut said = vec![("description", description.as_deref())];
     said.extend(notes.iter().map(|note| ("comment", Some(note.body.as_str()))));
     let is_private = store.view()?.space(id)? == Space::Private;
-    let warnings = gate::proposal(store.repository(), &draft.changeset, &said, is_private)?;
+    let warnings =
+        gate::proposal_warnings(store.repository(), &draft.changeset, &said, is_private)?;
     let uppers = stack::above(session, proposal)?;
     // An unreadable old revision must not prevent its replacement.
     let earlier = store.changeset(proposal.current()).unwrap_or_default();
@@ -198,7 +199,15 @@ pub fn revise(
         Ok((writer.view.proposal(id)?, followed))
     })?;
     let taken_back = back.map(|back| back.run(store, id)).transpose()?.unwrap_or_default();
-    Ok(Recorded { proposal, duplicate: false, warnings, taken_back, adapted, followed, dropped })
+    Ok(ProposalOutcome {
+        proposal,
+        duplicate: false,
+        warnings,
+        taken_back,
+        adapted,
+        followed,
+        dropped,
+    })
 }
 
 /// Makes the excluded part of `proposal` a proposal of its own.

@@ -6,7 +6,7 @@ use bstr::ByteSlice as _;
 
 use crate::changeset::hunks::Text;
 use crate::changeset::{RepoPath, anchor, moves};
-use crate::proposal::conversation::Place;
+use crate::proposal::conversation::CommentLocation;
 use crate::proposal::event::{ChangeRecord, Comment};
 use crate::proposal::state::Revision;
 use crate::proposal::{Entry, Proposal};
@@ -19,7 +19,7 @@ const MOST_COMPARED: usize = 100;
 
 /// The place of each comment on `proposal`, in the order of the comments. It is open if content is
 /// not in this clone.
-pub fn places(store: &Store, proposal: &Proposal) -> Vec<Place> {
+pub fn places(store: &Store, proposal: &Proposal) -> Vec<CommentLocation> {
     let mut read = Contents { store, read: BTreeMap::new() };
     let place = |remark: &crate::proposal::state::Remark| {
         read.place(proposal, &remark.comment).unwrap_or_default()
@@ -34,7 +34,7 @@ struct Contents<'s> {
 }
 
 impl Contents<'_> {
-    fn place(&mut self, proposal: &Proposal, comment: &Comment) -> Option<Place> {
+    fn place(&mut self, proposal: &Proposal, comment: &Comment) -> Option<CommentLocation> {
         let path = comment.path.as_ref()?;
         let current = proposal.current();
         let said_of = match comment.revision.as_deref() {
@@ -51,29 +51,37 @@ impl Contents<'_> {
         let now = now.and_then(content);
         let Some((first, last)) = comment.lines() else {
             let is_outdated = now.is_none();
-            return Some(Place { path: moved, is_outdated, ..Place::default() });
+            return Some(CommentLocation {
+                path: moved,
+                is_outdated,
+                ..CommentLocation::default()
+            });
         };
         let before = self.bytes(change(said_of, path).and_then(content)?)?.to_owned();
         let text = Text::new(before.as_slice());
         let lines = (first as usize).checked_sub(1)?..last as usize;
         if lines.end > text.len() {
-            return Some(Place { is_outdated: true, ..Place::default() });
+            return Some(CommentLocation { is_outdated: true, ..CommentLocation::default() });
         }
         let quoted = text.lines(lines.clone());
         let quote = (quoted.len() <= MOST_QUOTED).then(|| quoted.to_str_lossy().into_owned());
-        let gone = Place { quote: quote.clone(), is_outdated: true, ..Place::default() };
+        let gone = CommentLocation {
+            quote: quote.clone(),
+            is_outdated: true,
+            ..CommentLocation::default()
+        };
         if said_of.event == current.event {
             let lines = Some((first, last));
-            return Some(Place { quote, lines, ..Place::default() });
+            return Some(CommentLocation { quote, lines, ..CommentLocation::default() });
         }
         let Some(now) = now else { return Some(gone) };
         let Some(after) = self.bytes(now) else {
-            return Some(Place { is_outdated: false, ..gone });
+            return Some(CommentLocation { is_outdated: false, ..gone });
         };
         let Some(found) = anchor::follow(&before, after, lines) else { return Some(gone) };
         let number = |line: usize| u32::try_from(line).ok();
         let lines = number(found.start + 1).zip(number(found.end));
-        Some(Place { path: moved, quote, lines, is_outdated: false })
+        Some(CommentLocation { path: moved, quote, lines, is_outdated: false })
     }
 
     /// The change of `current` to the file that `said_of` calls `path`. It has that name, or the

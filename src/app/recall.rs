@@ -7,14 +7,14 @@ use super::is_recorded_here;
 use crate::changeset::Changeset;
 use crate::error::Result;
 use crate::proposal::Proposal;
-use crate::session::home::{Changing, Home};
 use crate::session::record::Proposing;
-use crate::session::{Record, tree};
+use crate::session::session_store::{RecordLock, SessionStore};
+use crate::session::{SessionRecord, tree};
 use crate::store::{Filter, Store, View};
 
 /// # Errors
 /// `session_not_found`, `session_record_invalid`.
-pub fn record(store: &Store, home: &Home, name: &str) -> Result<Record> {
+pub fn record(store: &Store, home: &SessionStore, name: &str) -> Result<SessionRecord> {
     let mut record = home.record(name)?;
     let Some(proposing) = record.proposing.take() else { return Ok(record) };
     if let Some(proposal) = recorded(store, &record, &proposing)? {
@@ -27,9 +27,9 @@ pub fn record(store: &Store, home: &Home, name: &str) -> Result<Record> {
 /// Notes the files about to be proposed, and the time.
 pub(super) fn note(
     store: &Store,
-    home: &Home,
-    changing: &Changing,
-    record: &mut Record,
+    home: &SessionStore,
+    changing: &RecordLock,
+    record: &mut SessionRecord,
     what: (&Changeset, DateTime<Utc>),
 ) -> Result<()> {
     let files = commit(store, &record.base, what)?;
@@ -48,7 +48,11 @@ fn commit(
 }
 
 /// Finds the proposal recorded for `proposing`: the session's own, revised, or a new one.
-fn recorded(store: &Store, record: &Record, proposing: &Proposing) -> Result<Option<Proposal>> {
+fn recorded(
+    store: &Store,
+    record: &SessionRecord,
+    proposing: &Proposing,
+) -> Result<Option<Proposal>> {
     let view = store.view()?;
     if let Some(last) = record.proposal.as_ref().and_then(|id| view.find(id).ok())
         && is_of(store, &view, &last, record, proposing)?
@@ -73,7 +77,7 @@ fn is_of(
     store: &Store,
     view: &View,
     proposal: &Proposal,
-    record: &Record,
+    record: &SessionRecord,
     proposing: &Proposing,
 ) -> Result<bool> {
     for revision in proposal.revisions.iter().filter(|revision| revision.at >= proposing.at) {

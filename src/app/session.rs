@@ -2,31 +2,31 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use crate::changeset::entry::entries;
+use crate::changeset::change_entry::entries;
 use crate::changeset::{Changeset, RepoPath};
 use crate::decide;
-use crate::decide::verdict::{self, Besides, Word};
+use crate::decide::verdict::{self, PlainVerdict, VerdictDetails};
 use crate::error::{Error, Result};
 use crate::git;
 use crate::proposal::event::{Evidence, Incomplete, InputForm};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, Revision as Revised, Status};
 use crate::repository::Repository;
-use crate::session::follow::{self, Followed};
-use crate::session::home::{Changing, Held, Home, State};
-use crate::session::record::Untold;
-use crate::session::strays::Strays;
+use crate::session::follow::{self, FollowOutcome};
+use crate::session::ignored_files::IgnoredFiles;
+use crate::session::record::UnreportedDecision;
+use crate::session::session_store::{RecordLock, SessionLock, SessionState, SessionStore};
 use crate::session::tree::Base;
-use crate::session::{Record, beside, head, link, read, record, spool, tree};
+use crate::session::{SessionRecord, beside, head, link, read, record, spool, tree};
 use crate::store::Store;
 use crate::text;
 
-use super::left_out::{LeftOut, left_out};
-use super::propose::{self, Details, Recorded, Revision};
+use super::decision_rest::{DecisionRest, left_out};
+use super::propose::{self, Details, ProposalOutcome, Revision};
 use super::{Draft, Session, is_own, is_recorded_here, proposable, recall, wait};
 
 #[derive(Debug)]
-pub struct Submitted {
+pub struct SubmitReport {
     /// `None` if nothing differs from the base.
     pub outcome: Option<SubmitOutcome>,
     /// Lines added and removed.
@@ -38,13 +38,13 @@ pub struct Submitted {
     /// Remarks on the decision that the files followed. Untrusted.
     pub said: Vec<String>,
     /// Ignored files.
-    pub strays: Strays,
+    pub strays: IgnoredFiles,
 }
 
 #[derive(Debug)]
 pub enum SubmitOutcome {
-    Proposed(Recorded),
-    Revised(Recorded),
+    Proposed(ProposalOutcome),
+    Revised(ProposalOutcome),
     Unchanged(Proposal),
     /// Withdrawn: the files no longer contain any of its changes.
     Withdrawn(Proposal),
@@ -67,8 +67,8 @@ impl SubmitOutcome {
 /// the session remains.
 pub fn begin(
     store: &Store,
-    home: &Home,
-    held: &Held,
+    home: &SessionStore,
+    held: &SessionLock,
     base: Base,
     agent: &str,
     command: &str,
@@ -83,13 +83,13 @@ pub fn begin(
         let mut back = tree::make(repository, &held.name, &tree, &base)?;
         back.extend(link::link(repository, &tree)?);
         let changing = home.change(&held.name)?;
-        let record = Record {
+        let record = SessionRecord {
             format: record::FORMAT.to_owned(),
             agent: agent.to_owned(),
             command: command.to_owned(),
             started_at: now.to_rfc3339_opts(SecondsFormat::Secs, true),
             base,
-            target: repository.target(),
+            target: repository.head_target(),
             proposal: None,
             submitted: None,
             proposing: None,
@@ -120,14 +120,14 @@ pub fn begin(
 /// `session_not_found`, `session_record_invalid`; as `follow::follow`.
 pub fn follow(
     session: &Session<'_>,
-    home: &Home,
-    changing: &Changing,
+    home: &SessionStore,
+    changing: &RecordLock,
     name: &str,
-) -> Result<Followed> {
+) -> Result<FollowOutcome> {
     let Session { store, now, .. } = session;
     let repository = store.repository();
     let mut record = recall::record(store, home, name)?;
-    let Some(id) = record.proposal.clone() else { return Ok(Followed::default()) };
+    let Some(id) = record.proposal.clone() else { return Ok(FollowOutcome::default()) };
     let proposal = store.view()?.find(&id).ok();
     let earlier = match &proposal {
         Some(proposal) => decided_earlier(store, &record, proposal)?,
@@ -163,7 +163,7 @@ pub fn follow(
     // A pending rest stays in the files.
     let wanted = rest.as_ref().map_or(&base, |rest| &rest.with);
     let followed = match home.state(name) {
-        State::Gone => Followed::default(),
+        SessionState::Gone => FollowOutcome::default(),
         _ => follow::follow(repository, &home.tree(name), &submitted, wanted)?,
     };
     let decision = proposal.as_ref().and_then(Proposal::decision);
@@ -171,14 +171,14 @@ pub fn follow(
     // The agent knows of its own withdrawal.
     let is_news = record.told != at && !decision.is_some_and(|decision| decision.withdrawn);
     record.told = at;
-    record.untold.push(Untold {
+    record.untold.push(UnreportedDecision {
         proposal: is_news.then_some(id),
         rest: rest.as_ref().map(|rest| rest.proposal.id.to_string()),
-        kept: followed.kept.clone(),
+        kept: followed.kept_edits.clone(),
     });
     let base = rest.as_ref().map_or(base, |rest| rest.without.clone());
     go_on(repository, home, changing, record, Some(base), None)?;
-    if let Some(LeftOut { proposal: rest, with, .. }) = rest {
+    if let Some(DecisionRest { proposal: rest, with, .. }) = rest {
         let mut record = home.record(name)?;
         record.revision = Some(rest.current().event.clone());
         record.proposal = Some(rest.id.to_string());
@@ -206,7 +206,7 @@ fn is_ours(store: &Store, proposal: &Proposal) -> Result<bool> {
 }
 
 /// Commit with the session's pending or decided content.
-pub fn proposed(store: &Store, record: &Record) -> Result<String> {
+pub fn proposed(store: &Store, record: &SessionRecord) -> Result<String> {
     let last = record.proposal.as_ref().and_then(|id| store.view().ok()?.find(id).ok());
     let earlier = last.map(|last| decided_earlier(store, record, &last)).transpose()?.flatten();
     let submitted = || record.submitted.clone().unwrap_or_else(|| record.base.clone());
@@ -215,7 +215,11 @@ pub fn proposed(store: &Store, record: &Record) -> Result<String> {
 
 /// If another clone decided without the last local revision: the commit with the content that it
 /// decided on.
-fn decided_earlier(store: &Store, record: &Record, proposal: &Proposal) -> Result<Option<String>> {
+fn decided_earlier(
+    store: &Store,
+    record: &SessionRecord,
+    proposal: &Proposal,
+) -> Result<Option<String>> {
     let view = store.view()?;
     let (mut known, mut is_later) = (None, false);
     for revision in &proposal.revisions {
@@ -236,31 +240,31 @@ fn decided_earlier(store: &Store, record: &Record, proposal: &Proposal) -> Resul
 /// continues from there.
 fn follow_revision(
     store: &Store,
-    home: &Home,
-    changing: &Changing,
-    mut record: Record,
+    home: &SessionStore,
+    changing: &RecordLock,
+    mut record: SessionRecord,
     proposal: &Proposal,
-) -> Result<Followed> {
+) -> Result<FollowOutcome> {
     let current = proposal.current();
     let is_known = record.revision.as_ref() == Some(&current.event);
     let Some(submitted) = record.submitted.clone().filter(|_| !is_known) else {
-        return Ok(Followed::default());
+        return Ok(FollowOutcome::default());
     };
     // Another clone's revision would be run here.
     if proposal.is_own(current) || !is_ours(store, proposal)? {
-        return Ok(Followed::default());
+        return Ok(FollowOutcome::default());
     }
     let theirs = store.commit_above(&record.base, current, "What was made of a proposal")?;
     let name = changing.name();
     let followed = match home.state(name) {
-        State::Gone => Followed::default(),
+        SessionState::Gone => FollowOutcome::default(),
         _ => follow::follow(store.repository(), &home.tree(name), &submitted, &theirs)?,
     };
     tree::hold(store.repository(), name, &theirs)?;
     record.submitted = Some(theirs);
     record.revision = Some(current.event.clone());
-    let (proposal, kept) = (record.proposal.clone(), followed.kept.clone());
-    record.untold.push(Untold { proposal, rest: None, kept });
+    let (proposal, kept) = (record.proposal.clone(), followed.kept_edits.clone());
+    record.untold.push(UnreportedDecision { proposal, rest: None, kept });
     home.write(changing, &record)?;
     Ok(followed)
 }
@@ -268,21 +272,23 @@ fn follow_revision(
 /// Records that no proposal is pending, and the new base.
 fn go_on(
     repository: &Repository,
-    home: &Home,
-    changing: &Changing,
-    mut record: Record,
+    home: &SessionStore,
+    changing: &RecordLock,
+    mut record: SessionRecord,
     base: Option<String>,
     untold: Option<String>,
-) -> Result<Followed> {
+) -> Result<FollowOutcome> {
     (record.proposal, record.submitted) = (None, None);
     let before = record.base.clone();
     record.base = base.unwrap_or(record.base);
     head::follow(repository, &home.tree(changing.name()), &before, &record.base);
-    record.untold.extend(untold.map(|id| Untold { proposal: Some(id), ..Untold::default() }));
+    record.untold.extend(
+        untold.map(|id| UnreportedDecision { proposal: Some(id), ..UnreportedDecision::default() }),
+    );
     record.untold.retain(|untold| untold.proposal.is_some() || !untold.kept.is_empty());
     tree::hold(repository, changing.name(), &record.base)?;
     home.write(changing, &record)?;
-    Ok(Followed::default())
+    Ok(FollowOutcome::default())
 }
 
 /// Base as `tree::base` has it, with applied new files that are not in the index yet.
@@ -312,11 +318,11 @@ fn base_of(store: &Store, kind: Base, now: DateTime<Utc>) -> Result<String> {
 /// on the present files.
 pub fn sync(
     session: &Session<'_>,
-    home: &Home,
-    changing: &Changing,
+    home: &SessionStore,
+    changing: &RecordLock,
     name: &str,
     onto: Base,
-) -> Result<(Followed, Option<Submitted>)> {
+) -> Result<(FollowOutcome, Option<SubmitReport>)> {
     let Session { store, now, .. } = session;
     let repository = store.repository();
     // Fails first, before anything is followed.
@@ -325,14 +331,17 @@ pub fn sync(
     let mut record = recall::record(store, home, name)?;
     let tree = home.tree(name);
     let more = follow::follow(repository, &tree, &record.base, &base)?;
-    if !more.kept.is_empty() {
-        record.untold.push(Untold { kept: more.kept.clone(), ..Untold::default() });
+    if !more.kept_edits.is_empty() {
+        record.untold.push(UnreportedDecision {
+            kept: more.kept_edits.clone(),
+            ..UnreportedDecision::default()
+        });
     }
     followed.join(more);
     tree::hold(repository, name, &base)?;
     head::follow(repository, &tree, &record.base, &base);
     record.base = base;
-    record.target = repository.target();
+    record.target = repository.head_target();
     home.write(changing, &record)?;
     let is_pending = record.proposal.is_some();
     let submitted = is_pending
@@ -345,24 +354,25 @@ pub fn sync(
 /// decision the tree follows that first.
 ///
 /// # Errors
-/// `session_not_found`, `session_record_invalid`; as `follow()`, `read::left`, `propose::propose`
+/// `session_not_found`, `session_record_invalid`; as `follow()`, `read::read_changes`, `propose::propose`
 /// and `propose::revise`. The agent's edits stay in every case.
 pub fn submit(
     session: &Session<'_>,
-    home: &Home,
-    changing: &Changing,
+    home: &SessionStore,
+    changing: &RecordLock,
     name: &str,
     details: Details,
-) -> Result<Submitted> {
+) -> Result<SubmitReport> {
     let Session { store, caller, now } = session;
     let repository = store.repository();
-    let Followed { kept, said, .. } = follow(session, home, changing, name)?;
+    let FollowOutcome { kept_edits: kept, remarks: said, .. } =
+        follow(session, home, changing, name)?;
     let mut record = recall::record(store, home, name)?;
     // A proposal in the record is pending now.
     let last = record.proposal.as_ref().map(|id| store.view()?.find(id));
     let pending = last.transpose()?;
-    let read::Left { changes, mut passed_over, strays } =
-        read::left(repository, &home.tree(name), Some(name), &record.base)?;
+    let read::TreeChanges { changes, mut passed_over, ignored: strays } =
+        read::read_changes(repository, &home.tree(name), Some(name), &record.base)?;
     let changes = proposable::only(store, changes, &mut passed_over)?;
     let incomplete = incomplete(store, &passed_over)?;
     let may_revise = match &pending {
@@ -381,14 +391,14 @@ pub fn submit(
             go_on(repository, home, changing, record, None, None)?;
         }
         passed_over.extend(beside::of(repository, &home.tree(name), name));
-        return Ok(Submitted { outcome, lines: (0, 0), passed_over, kept, said, strays });
+        return Ok(SubmitReport { outcome, lines: (0, 0), passed_over, kept, said, strays });
     }
     let changeset = Changeset::new(changes)?;
     let lines = entries(changeset.changes()).iter().fold((0, 0), |(added, removed), entry| {
         let counts = entry.counts();
         (added + counts.added, removed + counts.removed)
     });
-    let spool::Said { description, domain, related_task_id } = spool::take(&home.tree(name));
+    let spool::SpoolRemark { description, domain, related_task_id } = spool::take(&home.tree(name));
     let details = Details {
         // Written by an agent, so its content must not prevent proposing.
         description: details.description.or_else(|| Some(text::lines(&description?))),
@@ -439,7 +449,7 @@ pub fn submit(
     record.proposal = Some(proposal.id.to_string());
     // If this write fails, the next command recovers from the earlier note.
     drop(held.and_then(|()| home.write(changing, &record)));
-    Ok(Submitted { outcome: Some(outcome), lines, passed_over, kept, said, strays })
+    Ok(SubmitReport { outcome: Some(outcome), lines, passed_over, kept, said, strays })
 }
 
 /// Information that an agent has not received yet.
@@ -454,12 +464,12 @@ pub struct News {
 }
 
 /// Also returns the record to write after delivery.
-fn untold(session: &Session<'_>, home: &Home, name: &str) -> Result<(News, Record)> {
+fn untold(session: &Session<'_>, home: &SessionStore, name: &str) -> Result<(News, SessionRecord)> {
     let Session { store, now, .. } = session;
     let mut record = recall::record(store, home, name)?;
     let mut news = News::default();
     let view = store.view()?;
-    for Untold { proposal, rest, kept } in std::mem::take(&mut record.untold) {
+    for UnreportedDecision { proposal, rest, kept } in std::mem::take(&mut record.untold) {
         news.kept.extend(kept);
         news.rests.extend(proposal.clone().zip(rest));
         let found = proposal.and_then(|id| view.find(&id).ok());
@@ -480,7 +490,12 @@ fn untold(session: &Session<'_>, home: &Home, name: &str) -> Result<(News, Recor
 }
 
 /// Follows first, then marks the news as delivered.
-pub fn news(session: &Session<'_>, home: &Home, changing: &Changing, name: &str) -> Result<News> {
+pub fn news(
+    session: &Session<'_>,
+    home: &SessionStore,
+    changing: &RecordLock,
+    name: &str,
+) -> Result<News> {
     follow(session, home, changing, name)?;
     let (news, record) = untold(session, home, name)?;
     if !(news.verdicts.is_empty() && news.kept.is_empty()) {
@@ -496,8 +511,8 @@ fn withdraw(session: &Session<'_>, proposal: Proposal) -> Result<SubmitOutcome> 
     let (verb, evidence) = (Verb::Reject, Evidence::Flag);
     let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
     let reason = Some("nothing of it is left in the files of the session");
-    let besides = Besides { reason, ..Besides::default() };
-    verdict::say(store, &authority, *now, proposals, Word::Withdraw, &besides)?;
+    let besides = VerdictDetails { reason, ..VerdictDetails::default() };
+    verdict::record_verdicts(store, &authority, *now, proposals, PlainVerdict::Withdraw, &besides)?;
     Ok(SubmitOutcome::Withdrawn(proposal))
 }
 

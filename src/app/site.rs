@@ -4,16 +4,16 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use super::real::resolve;
+use super::real_path::resolve;
 use crate::error::{Error, Result};
 use crate::repository::Repository;
 use crate::repository::codes::NOT_A_REPOSITORY;
-use crate::session::Home;
+use crate::session::SessionStore;
 use crate::store::Store;
 
 /// Directories of a session and its repository.
 #[derive(Debug)]
-pub struct Site {
+pub struct SessionPaths {
     /// May not exist.
     pub tree: PathBuf,
     /// `None` for a bare repository.
@@ -22,7 +22,7 @@ pub struct Site {
     pub git: PathBuf,
 }
 
-pub enum Where {
+pub enum WriteTarget {
     /// In the session's tree, or outside the repository.
     Free,
     /// Relative path in the checkout.
@@ -31,8 +31,8 @@ pub enum Where {
     Guarded(&'static str),
 }
 
-impl Site {
-    pub fn new(repository: &Repository, home: &Home, name: &str) -> Self {
+impl SessionPaths {
+    pub fn new(repository: &Repository, home: &SessionStore, name: &str) -> Self {
         let top = repository.work_dir().map(|top| resolve(&top));
         Self { tree: resolve(&home.tree(name)), top, git: resolve(repository.common_dir()) }
     }
@@ -47,27 +47,27 @@ impl Site {
         file.starts_with(self.tree.ancestors().nth(2).unwrap_or(&self.tree))
     }
 
-    pub fn locate(&self, path: &Path) -> Where {
+    pub fn locate(&self, path: &Path) -> WriteTarget {
         if let Ok(inside) = path.strip_prefix(&self.tree) {
             if is_git(inside) {
-                return Where::Guarded("The git directory of the session is git's own.");
+                return WriteTarget::Guarded("The git directory of the session is git's own.");
             }
-            return Where::Free;
+            return WriteTarget::Free;
         }
         if self.is_in_a_tree(path) {
-            return Where::Guarded("That is the work tree of another session.");
+            return WriteTarget::Guarded("That is the work tree of another session.");
         }
         let inside = self.top.as_ref().and_then(|top| path.strip_prefix(top).ok());
         if inside.is_some_and(is_git) || path.starts_with(&self.git) {
-            return Where::Guarded("The git directory is not edited by an agent.");
+            return WriteTarget::Guarded("The git directory is not edited by an agent.");
         }
         match inside {
-            Some(inside) if inside.starts_with(".agent-memory") => Where::Guarded(
+            Some(inside) if inside.starts_with(".agent-memory") => WriteTarget::Guarded(
                 "The project's memory and policy are changed by proposals of their own: `aye memory propose`, \
                  or the tool memory_propose_update; a policy by `aye propose`.",
             ),
-            Some(inside) => Where::Checkout(inside.to_owned()),
-            None => Where::Free,
+            Some(inside) => WriteTarget::Checkout(inside.to_owned()),
+            None => WriteTarget::Free,
         }
     }
 

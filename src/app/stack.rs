@@ -5,20 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Duration, SubsecRound as _, Utc};
 
 use super::{Session, is_own};
-use crate::changeset::merge::Sides;
+use crate::changeset::merge::MergeLabels;
 use crate::changeset::plan;
-use crate::changeset::snippet::{self, Edit};
+use crate::changeset::snippet::{self, SnippetEdit};
 use crate::changeset::{Changeset, File, FileChange, RepoPath, Snapshot};
 use crate::check::relations::{self, MOST_HIGH};
 use crate::error::{Error, Result, codes};
 use crate::proposal::event::{Evidence, On, RevisionReason, Subject};
-use crate::proposal::relations::{Lower, Relations, stack_below};
+use crate::proposal::relations::{Dependency, Relations, stack_below};
 use crate::proposal::{Authority, DEFAULT_LIFETIME, Proposal, ProposalId, Status};
 use crate::store::{NewRevision, Store, View, Writer};
 
 /// Base of edits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Ground {
+pub enum EditBase {
     /// Present files.
     Files,
     /// Present files, otherwise the result of the session's only pending proposal with the old
@@ -31,19 +31,19 @@ pub enum Ground {
     Below(ProposalId),
 }
 
-impl From<Option<String>> for Ground {
+impl From<Option<String>> for EditBase {
     fn from(on: Option<String>) -> Self {
         on.map_or(Self::Any, Self::On)
     }
 }
 
-impl Ground {
+impl EditBase {
     /// `None` for present files.
     ///
     /// # Errors
     /// `proposal_not_found` etc., `not_pending`; `invalid_argument` for a memory proposal or a
     /// stack of maximal height.
-    pub fn made<'s>(&self, session: &Session<'s>) -> Result<Option<Below<'s>>> {
+    pub fn made<'s>(&self, session: &Session<'s>) -> Result<Option<StackSnapshot<'s>>> {
         match self {
             Self::On(id) => below(session, id).map(Some),
             Self::Below(id) => under(session, id).map(Some),
@@ -53,33 +53,33 @@ impl Ground {
 }
 
 /// Base of a revision of `proposal`: pending proposals below it, or the files.
-pub fn ground_of(session: &Session<'_>, proposal: &Proposal) -> Result<Ground> {
+pub fn ground_of(session: &Session<'_>, proposal: &Proposal) -> Result<EditBase> {
     let Session { store, now, .. } = session;
     let related = relations::relations(store, &store.view()?, *now)?;
     let lower =
         related.get(&proposal.id).map_or_else(Vec::new, |related| related.needed(|_| false));
     Ok(match lower[..] {
-        [] => Ground::Files,
-        [lower] => Ground::On(lower.id.to_string()),
-        _ => Ground::Below(proposal.id.clone()),
+        [] => EditBase::Files,
+        [lower] => EditBase::On(lower.id.to_string()),
+        _ => EditBase::Below(proposal.id.clone()),
     })
 }
 
 /// Files with the results of pending proposals.
-pub struct Below<'s> {
+pub struct StackSnapshot<'s> {
     files: Box<dyn Snapshot + 's>,
     made: BTreeMap<RepoPath, Option<File>>,
     on: Option<On>,
 }
 
-impl Below<'_> {
+impl StackSnapshot<'_> {
     /// `None` for several proposals: contents determine the relation then.
     pub fn on(&self) -> Option<On> {
         self.on.clone()
     }
 }
 
-impl Snapshot for Below<'_> {
+impl Snapshot for StackSnapshot<'_> {
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
         match self.made.get(path) {
             Some(made) => Ok(made.clone()),
@@ -104,7 +104,7 @@ impl Snapshot for Below<'_> {
     }
 }
 
-fn below<'s>(session: &Session<'s>, id: &str) -> Result<Below<'s>> {
+fn below<'s>(session: &Session<'s>, id: &str) -> Result<StackSnapshot<'s>> {
     let Session { store, now, .. } = session;
     let view = store.view()?;
     let lower = view.find(id)?;
@@ -120,7 +120,7 @@ fn below<'s>(session: &Session<'s>, id: &str) -> Result<Below<'s>> {
 }
 
 /// Files with all results below `id`.
-fn under<'s>(session: &Session<'s>, id: &ProposalId) -> Result<Below<'s>> {
+fn under<'s>(session: &Session<'s>, id: &ProposalId) -> Result<StackSnapshot<'s>> {
     let Session { store, now, .. } = session;
     let view = store.view()?;
     let related = relations::relations(store, &view, *now)?;
@@ -138,7 +138,11 @@ fn under<'s>(session: &Session<'s>, id: &ProposalId) -> Result<Below<'s>> {
             on = Some(On { revision: lower.current().event.clone(), proposal: lower.id });
         }
     }
-    Ok(Below { files: store.repository().files()?, made: made_in(store, &view, &order)?, on })
+    Ok(StackSnapshot {
+        files: store.repository().files()?,
+        made: made_in(store, &view, &order)?,
+        on,
+    })
 }
 
 fn made_by<'s>(
@@ -146,10 +150,10 @@ fn made_by<'s>(
     view: &View,
     related: &BTreeMap<ProposalId, Relations>,
     lower: Proposal,
-) -> Result<Below<'s>> {
+) -> Result<StackSnapshot<'s>> {
     let on = On { proposal: lower.id.clone(), revision: lower.current().event.clone() };
     let order = [below_of(related, &lower.id)?, vec![lower.id]].concat();
-    Ok(Below {
+    Ok(StackSnapshot {
         files: store.repository().files()?,
         made: made_in(store, view, &order)?,
         on: Some(on),
@@ -193,11 +197,11 @@ fn made_in(
 pub(super) fn own(
     session: &Session<'_>,
     error: Error,
-    edits: Vec<Edit>,
+    edits: Vec<SnippetEdit>,
 ) -> Result<(Changeset, Option<On>)> {
     let Session { store, caller, now } = session;
     let given = error.details().iter().find(|(key, _)| *key == "path");
-    let named = |edit: &&Edit| {
+    let named = |edit: &&SnippetEdit| {
         let path = given.and_then(|(_, path)| path.as_str());
         path == Some(edit.path.display().to_string().as_str())
     };
@@ -226,7 +230,7 @@ pub(super) fn own(
     let ids: Vec<ProposalId> = holders.iter().map(|(holder, ..)| holder.id.clone()).collect();
     let carries = |id: &ProposalId| {
         let stands_on = |upper: &ProposalId| {
-            let lower = related.get(upper).map_or(&[][..], |related| &related.stands_on);
+            let lower = related.get(upper).map_or(&[][..], |related| &related.depends_on);
             lower.iter().any(|lower| lower.id == *id)
         };
         ids.iter().any(stands_on)
@@ -314,7 +318,7 @@ pub fn outlive(writer: &mut Writer<'_>, on: Option<&On>, expires_at: DateTime<Ut
 
 /// Proposals stacked on a revised one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Followed {
+pub struct RebaseOutcome {
     /// With a new revision on it.
     pub rebased: Vec<ProposalId>,
     /// Still on the earlier revision: other proposers' proposals, and conflicts.
@@ -322,7 +326,7 @@ pub struct Followed {
 }
 
 /// Stacked proposals, lower ones first.
-pub struct Above {
+pub struct UpperStack {
     lower: Proposal,
     uppers: Vec<Upper>,
 }
@@ -337,7 +341,7 @@ struct Upper {
 }
 
 /// Pending proposals stacked on the current revision of `lower`, transitively.
-pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<Above> {
+pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<UpperStack> {
     let Session { store, now, .. } = session;
     let view = store.view()?;
     let related = relations::relations(store, &view, *now)?;
@@ -346,8 +350,8 @@ pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<Above> {
     for _ in 0..MOST_HIGH {
         let mut next = Vec::new();
         for (id, related) in &related {
-            let is_on = |lower: &&Lower| !lower.is_revised && at.contains(&lower.id);
-            if !related.stands_on.iter().any(|lower| is_on(&lower)) {
+            let is_on = |lower: &&Dependency| !lower.is_revised && at.contains(&lower.id);
+            if !related.depends_on.iter().any(|lower| is_on(&lower)) {
                 continue;
             }
             if *id == lower.id || uppers.iter().any(|upper| upper.proposal.id == *id) {
@@ -368,12 +372,12 @@ pub fn above(session: &Session<'_>, lower: &Proposal) -> Result<Above> {
     let ids: BTreeSet<ProposalId> =
         uppers.iter().map(|upper| &upper.proposal.id).chain([&lower.id]).cloned().collect();
     for upper in &mut uppers {
-        let is_one = |lower: &Lower| !lower.is_revised && ids.contains(&lower.id);
+        let is_one = |lower: &Dependency| !lower.is_revised && ids.contains(&lower.id);
         let needed = related.get(&upper.proposal.id).map_or_else(Vec::new, |it| it.needed(is_one));
         let on = needed.into_iter().filter(|lower| is_one(lower));
         upper.on = on.map(|lower| lower.id.clone()).collect();
     }
-    Ok(Above { uppers: from_below(&lower.id, uppers), lower: lower.clone() })
+    Ok(UpperStack { uppers: from_below(&lower.id, uppers), lower: lower.clone() })
 }
 
 /// Sorts each proposal behind those below it. Cycles, possible in fetched data, come last.
@@ -395,13 +399,13 @@ fn from_below(lower: &ProposalId, uppers: Vec<Upper>) -> Vec<Upper> {
 }
 
 /// Files as planned; other files are as each change expects.
-struct Made<'a> {
+struct PlannedSnapshot<'a> {
     store: &'a Store,
     files: &'a BTreeMap<RepoPath, Option<File>>,
     upper: &'a Changeset,
 }
 
-impl Snapshot for Made<'_> {
+impl Snapshot for PlannedSnapshot<'_> {
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
         if let Some(made) = self.files.get(path) {
             return Ok(made.clone());
@@ -415,7 +419,7 @@ impl Snapshot for Made<'_> {
     }
 }
 
-impl Above {
+impl UpperStack {
     /// Latest expiry of proposals by the same proposer.
     pub fn expires_at(&self) -> Option<DateTime<Utc>> {
         let own = self.uppers.iter().filter(|upper| upper.is_own);
@@ -430,8 +434,8 @@ impl Above {
         authority: &Authority,
         changeset: &Changeset,
         revision: &str,
-    ) -> Result<Followed> {
-        let mut followed = Followed::default();
+    ) -> Result<RebaseOutcome> {
+        let mut followed = RebaseOutcome::default();
         if self.uppers.is_empty() {
             return Ok(followed);
         }
@@ -445,12 +449,16 @@ impl Above {
         extend(&mut files, changeset);
         // In order of application.
         let (id, revision) = (self.lower.id.clone(), revision.to_owned());
-        let mut lowers =
-            vec![Revised { id, revision, files, stack: BTreeSet::from([self.lower.id.clone()]) }];
+        let mut lowers = vec![RevisedProposal {
+            id,
+            revision,
+            files,
+            stack: BTreeSet::from([self.lower.id.clone()]),
+        }];
         for upper in self.uppers {
             let id = upper.proposal.id.clone();
             let of = |on: &ProposalId| lowers.iter().find(|lower| lower.id == *on);
-            let direct: Option<Vec<&Revised>> = upper.on.iter().map(of).collect();
+            let direct: Option<Vec<&RevisedProposal>> = upper.on.iter().map(of).collect();
             let below: Option<BTreeSet<ProposalId>> = direct
                 .map(|direct| direct.into_iter().flat_map(|lower| &lower.stack).cloned().collect());
             let rebased = match below {
@@ -481,7 +489,7 @@ impl Above {
             let mut files = BTreeMap::new();
             extend(&mut files, &changeset);
             stack.insert(id.clone());
-            lowers.push(Revised { id: id.clone(), revision: revised.id, files, stack });
+            lowers.push(RevisedProposal { id: id.clone(), revision: revised.id, files, stack });
             followed.rebased.push(id);
         }
         Ok(followed)
@@ -489,7 +497,7 @@ impl Above {
 }
 
 /// A proposal with its new revision.
-struct Revised {
+struct RevisedProposal {
     id: ProposalId,
     revision: String,
     files: BTreeMap<RepoPath, Option<File>>,
@@ -515,8 +523,8 @@ impl Upper {
         store: &Store,
         files: &BTreeMap<RepoPath, Option<File>>,
     ) -> Result<Option<Changeset>> {
-        let made = Made { store, files, upper: &self.changeset };
-        let sides = Sides { ours: "lower", theirs: "upper" };
+        let made = PlannedSnapshot { store, files, upper: &self.changeset };
+        let sides = MergeLabels { ours: "lower", theirs: "upper" };
         let plan = plan::plan(self.changeset.changes(), &made, sides)?;
         if plan.refusal().is_some() {
             return Ok(None);

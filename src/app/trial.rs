@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use chrono::{DateTime, SubsecRound as _, Utc};
 
 use super::Session;
-use crate::changeset::merge::Sides;
+use crate::changeset::merge::MergeLabels;
 use crate::changeset::plan;
 use crate::decide;
 use crate::error::{Error, Result, codes};
@@ -56,7 +56,7 @@ pub fn open(store: &Store, proposal: &Proposal, as_proposed: bool) -> Result<Tri
     };
     let trial = Trial::new(repository.common_dir(), &commit)?;
     if repository.is_sparse() {
-        trial.bring(proposal.current().changes.iter().map(|change| &change.path))?;
+        trial.check_out_excluded(proposal.current().changes.iter().map(|change| &change.path))?;
     }
     if head.is_some() {
         overlay(store, proposal, &trial)?;
@@ -83,7 +83,7 @@ fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
     // Reads the attributes of HEAD's files.
     let tree = store.at(trial.directory())?.repository().worktree()?;
     let changeset = store.changeset(proposal.current())?;
-    let sides = Sides { ours: "present", theirs: "proposed" };
+    let sides = MergeLabels { ours: "present", theirs: "proposed" };
     let mut plan = plan::plan(changeset.changes(), &tree, sides)?;
     let changes = changeset.changes();
     if let Some(followed) = decide::follow(store, &store.view()?, proposal, changes, &plan, &tree)?

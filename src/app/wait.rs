@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::listing::{self, Item, Marks};
+use super::listing::{self, Item, ListFacts};
 use crate::app::quotes;
 use crate::changeset::Changeset;
 use crate::changeset::interdiff::interdiff;
@@ -49,7 +49,7 @@ pub struct Document {
     pub commit: Option<String>,
     /// The current revision if it is not the proposer's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub revised: Option<Revised>,
+    pub revised: Option<LaterRevision>,
     /// Object ids of the events of the proposer's revisions that the decision was not about: the
     /// decider had not seen them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -60,7 +60,7 @@ pub struct Document {
 
 /// A revision by another actor than the proposer.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Revised {
+pub struct LaterRevision {
     /// The revision's author.
     pub by: String,
     /// The same, with the kind, which the document does not have.
@@ -111,7 +111,7 @@ pub fn until(
 
 /// The document of `aye wait --any`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Arrived {
+pub struct NewProposals {
     /// `aye/wait-any@1`.
     pub schema: &'static str,
     /// The time was over before anything new was pending.
@@ -126,7 +126,7 @@ pub fn any(
     store: &Store,
     limit: Option<Duration>,
     clock: impl Fn() -> DateTime<Utc>,
-) -> Result<Arrived> {
+) -> Result<NewProposals> {
     let started = Instant::now();
     let open = || -> Result<Vec<Summary>> {
         let filter = Filter { status: Some(Status::Pending), ..Filter::default() };
@@ -139,7 +139,7 @@ pub fn any(
     loop {
         if limit.is_some_and(|limit| started.elapsed() >= limit) {
             let (schema, proposals) = ("aye/wait-any@1", Vec::new());
-            return Ok(Arrived { schema, timed_out: true, proposals });
+            return Ok(NewProposals { schema, timed_out: true, proposals });
         }
         let left = limit.map_or(pause, |limit| limit.saturating_sub(started.elapsed()));
         std::thread::sleep(pause.min(left).max(Duration::from_millis(1)));
@@ -152,9 +152,9 @@ pub fn any(
         let new: Vec<Summary> =
             open()?.into_iter().filter(|summary| !known.contains(&summary.revision)).collect();
         if !new.is_empty() {
-            let marks = Marks::of(store, &store.view()?, clock(), &new)?;
+            let marks = ListFacts::of(store, &store.view()?, clock(), &new)?;
             let proposals = listing::items(&new, &marks);
-            return Ok(Arrived { schema: "aye/wait-any@1", timed_out: false, proposals });
+            return Ok(NewProposals { schema: "aye/wait-any@1", timed_out: false, proposals });
         }
     }
 }
@@ -163,7 +163,7 @@ fn look(store: &Store, id: &ProposalId) -> Result<Proposal> {
     store.view()?.proposal(id)
 }
 
-fn revised(store: &Store, proposal: &Proposal) -> Option<Revised> {
+fn revised(store: &Store, proposal: &Proposal) -> Option<LaterRevision> {
     let current = proposal.current();
     if proposal.is_own(current) {
         return None;
@@ -174,7 +174,7 @@ fn revised(store: &Store, proposal: &Proposal) -> Option<Revised> {
         .zip(changes(current))
         .map(|(own, current)| diff::changeset(&interdiff(&own, &current), &Options::default()));
     let actor = current.actor.clone();
-    Some(Revised { by: actor.name.clone(), actor, reason: current.reason.clone(), diff })
+    Some(LaterRevision { by: actor.name.clone(), actor, reason: current.reason.clone(), diff })
 }
 
 /// Proposer's revisions made without knowledge of the decision.

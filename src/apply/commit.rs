@@ -19,18 +19,18 @@ use crate::text;
 use crate::worktree::journal::Journal;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Committed {
+pub struct ProposalCommit {
     /// Hex.
     pub id: String,
     /// Git's failure after the commit was made.
     pub warning: Option<String>,
     /// Other files that a hook put into the commit.
-    pub beside: Vec<Beside>,
+    pub extra_files: Vec<ExtraFile>,
 }
 
 /// A file in the commit that was not requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Beside {
+pub struct ExtraFile {
     pub path: bstr::BString,
     /// The parent's entry.
     pub before: Option<Entry>,
@@ -38,9 +38,9 @@ pub struct Beside {
     pub after: Option<Entry>,
 }
 
-impl Committed {
+impl ProposalCommit {
     fn of(id: String, warning: Option<String>) -> Self {
-        Self { id, warning, beside: Vec::new() }
+        Self { id, warning, extra_files: Vec::new() }
     }
 }
 
@@ -57,7 +57,7 @@ pub fn commit(
     message: &str,
     paths: &[RepoPath],
     modes: &[(RepoPath, Mode)],
-) -> Result<Option<Committed>> {
+) -> Result<Option<ProposalCommit>> {
     // Standard input carries the message, so paths come in a file. A file replaced by a directory
     // goes with the first file inside: git would read its name as a submodule.
     let root = repository.work_dir().unwrap_or_default();
@@ -100,9 +100,9 @@ pub fn commit(
     })
 }
 
-fn made_before(repository: &Repository, proposal: &Proposal) -> Option<Committed> {
+fn made_before(repository: &Repository, proposal: &Proposal) -> Option<ProposalCommit> {
     let found = history::commit_of(repository, &proposal.id, proposal.created_at.timestamp());
-    found.map(|id| Committed::of(id.to_string(), None))
+    found.map(|id| ProposalCommit::of(id.to_string(), None))
 }
 
 /// Adds that the index still has the uncommitted files.
@@ -118,7 +118,7 @@ fn beside(
     onto: Option<gix::ObjectId>,
     id: gix::ObjectId,
     paths: &[RepoPath],
-) -> Result<Vec<Beside>> {
+) -> Result<Vec<ExtraFile>> {
     let repo = repository.repo();
     let commit =
         repo.find_commit(id).map_err(|error| damaged(format_args!("commit {id}"), &error))?;
@@ -136,7 +136,7 @@ fn beside(
     let others = changes.filter(|(path, _)| !asked.contains(path.as_bstr()));
     let found = others.map(|(path, after)| {
         let before = before.remove(&path).flatten();
-        Beside { path, before, after }
+        ExtraFile { path, before, after }
     });
     Ok(found.collect())
 }
@@ -146,7 +146,7 @@ fn beside(
 ///
 /// # Errors
 /// `git_failed`, `index_locked`.
-pub fn follow_beside(repository: &Repository, beside: &[Beside]) -> Result<()> {
+pub fn update_index_of_extras(repository: &Repository, beside: &[ExtraFile]) -> Result<()> {
     let paths = beside.iter().filter_map(|file| {
         let path = RepoPath::new(file.path.as_bstr()).ok()?;
         (staged_entry(repository, &path) == file.before).then_some(path)
@@ -160,10 +160,10 @@ fn make(
     before: Option<gix::ObjectId>,
     commit: impl FnOnce() -> Option<Error>,
     paths: &[RepoPath],
-) -> Result<Committed> {
+) -> Result<ProposalCommit> {
     let is_of = |head| history::is_of(repository.repo(), head, &proposal.id);
     let refused = commit();
-    repository.look_again();
+    repository.clear_head_cache();
     let Ok(now) = head(repository) else {
         // The commit may exist, so files are restored only if git shows that HEAD did not move.
         let said = git(repository)?.args(["rev-parse", "--verify", "HEAD"]).text();
@@ -171,7 +171,7 @@ fn make(
         let unmoved = said.as_ref().ok() == before.map(|id| id.to_string()).as_ref();
         return match warning {
             Some(error) if unmoved => Err(Error::new(&crate::git::codes::GIT_FAILED, error)),
-            warning => Ok(Committed::of(said.unwrap_or_else(|_| "HEAD".into()), warning)),
+            warning => Ok(ProposalCommit::of(said.unwrap_or_else(|_| "HEAD".into()), warning)),
         };
     };
     let moved = now.filter(|head| Some(*head) != before);
@@ -184,7 +184,7 @@ fn make(
             let warning = refused.map(|error| error.message().to_owned());
             // On failure the range check still reports such files.
             let beside = beside(repository, before, id, paths).unwrap_or_default();
-            Ok(Committed { id: id.to_string(), warning, beside })
+            Ok(ProposalCommit { id: id.to_string(), warning, extra_files: beside })
         }
         (_, Some(error)) => Err(error),
         (_, None) => {

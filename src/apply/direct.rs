@@ -5,17 +5,17 @@ use crate::error::Result;
 use crate::repository::Repository;
 use crate::store::Store;
 use crate::worktree::Reader;
-use crate::worktree::journal::Step;
+use crate::worktree::journal::FileWrite;
 use crate::worktree::processors;
 
 use super::staging::Staging;
-use super::{lock, refuse, staging};
+use super::{checks, lock, staging};
 
 /// Bytes from which a thread for `compute` pays.
 const LARGE: usize = 1 << 20;
 
 #[derive(Debug)]
-pub struct Written<'c, D> {
+pub struct WrittenChangeset<'c, D> {
     pub changeset: &'c Changeset,
     pub computed: D,
     /// Why staging failed.
@@ -37,7 +37,7 @@ pub(crate) fn write<T, D: Send, R>(
     index: bool,
     make: impl FnOnce(&Reader<'_>) -> Result<(Changeset, T)>,
     compute: impl Fn(&Changeset) -> D + Sync,
-    answer: impl FnOnce(T, Option<Written<'_, D>>) -> R,
+    answer: impl FnOnce(T, Option<WrittenChangeset<'_, D>>) -> R,
 ) -> Result<R> {
     let repository = store.repository();
     let journal = lock(store)?;
@@ -46,9 +46,9 @@ pub(crate) fn write<T, D: Send, R>(
     let (changeset, value) = make(&reader)?;
     let changes = changeset.changes();
     worktree.expect(changes.iter().map(|change| (&change.path, change.after.as_ref())))?;
-    let steps: Vec<Step<'_>> = changes
+    let steps: Vec<FileWrite<'_>> = changes
         .iter()
-        .map(|change| Step {
+        .map(|change| FileWrite {
             path: &change.path,
             now: change.before.as_ref(),
             after: change.after.as_ref(),
@@ -70,7 +70,7 @@ pub(crate) fn write<T, D: Send, R>(
     processors::beside(size(&changeset) >= LARGE, &compute, |computed| {
         // The later recording needs the cache open.
         let mut meanwhile = || drop(store.view());
-        journal.apply_while(&reader, &steps, None, &mut meanwhile, start, |staging| {
+        journal.apply_with(&reader, &steps, None, &mut meanwhile, start, |staging| {
             let paths =
                 || changes.iter().map(|change| change.path.clone()).collect::<Vec<RepoPath>>();
             let staged =
@@ -79,7 +79,7 @@ pub(crate) fn write<T, D: Send, R>(
                 .and_then(Result::err)
                 .map(|error| format!("the files are written but not staged: {}", error.message()));
             let computed = computed.wait();
-            answer(value, Some(Written { changeset: &changeset, computed, warning }))
+            answer(value, Some(WrittenChangeset { changeset: &changeset, computed, warning }))
         })
     })
 }
@@ -92,7 +92,7 @@ fn size(changeset: &Changeset) -> usize {
 /// # Errors
 /// `uncommitted_changes`, `index_locked`.
 pub fn refuse_unstaged(repository: &Repository, changeset: &Changeset) -> Result<()> {
-    refuse::refuse_unstaged(repository, files(changeset))
+    checks::refuse_unstaged(repository, files(changeset))
 }
 
 fn files(changeset: &Changeset) -> impl Iterator<Item = (&RepoPath, Option<&File>, Option<&File>)> {

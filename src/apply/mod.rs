@@ -8,38 +8,38 @@
 //! while git runs. If `record` still fails, the files stay as committed (`committed_not_recorded`).
 //! The person decides again, because a journal is not evidence (`crate::worktree::journal`).
 
+mod checks;
 mod commit;
 mod direct;
+mod disk_reservation;
 mod history;
 mod index;
 mod objects;
 mod recover;
-mod refuse;
-mod room;
 mod staging;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use commit::{Beside, Committed};
+pub use checks::{as_staged, refuse_underway, refuse_unmerged, staged, unmerged};
+pub use commit::{ExtraFile, ProposalCommit};
 pub(crate) use direct::write as write_direct;
-pub use direct::{Written as Direct, refuse_unstaged};
+pub use direct::{WrittenChangeset as Direct, refuse_unstaged};
 pub use history::recent_commits_of;
 pub use index::{entry_in, note_sizes, refuse_locked_index, restage, staged_entry, unstage};
 pub use objects::written;
 pub(crate) use recover::{APPLY, COMMIT, UNDO, subject};
-pub use recover::{Recovery, Settled, recover, set_refused_aside};
-pub use refuse::{as_staged, refuse_underway, refuse_unmerged, staged, unmerged};
+pub use recover::{RecoveryMessage, RecoveryMessages, recover, set_refused_aside};
 use staging::Staging;
 
 use crate::changeset::RepoPath;
-use crate::changeset::plan::{Planned, Resolution, Resolved};
+use crate::changeset::plan::{ApplyPlan, MergeStatus, PlannedFile};
 use crate::error::Result;
 use crate::proposal::event::Effect;
 use crate::proposal::{Actor, Proposal};
 use crate::repository::Repository;
 use crate::store::Store;
-use crate::worktree::journal::{Journal, Step};
+use crate::worktree::journal::{FileWrite, Journal};
 use crate::worktree::{Reader, Worktree};
 
 pub mod codes {
@@ -56,31 +56,31 @@ pub mod codes {
 /// Longest wait for another writer of this clone's files.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-pub struct Wanted<'a> {
+pub struct ApplyRequest<'a> {
     pub effect: Effect,
     /// First part of the commit message; the proposal's description by default.
     pub message: Option<&'a str>,
     /// Names the journal's event: kind, proposal and time.
     pub subject: String,
-    pub plan: &'a Resolution,
+    pub plan: &'a ApplyPlan,
     /// Reviewers named in the commit.
     pub reviewers: &'a [Actor],
     pub proposal: &'a Proposal,
 }
 
 #[derive(Debug, Default)]
-pub struct Made {
+pub struct ApplyOutcome {
     pub commit: Option<String>,
     /// Why staging failed.
     pub warning: Option<String>,
 }
 
 /// Existing files of `plan` with changes besides those of `proposal`.
-fn edited<'p>(plan: &'p Resolution, proposal: &Proposal) -> Vec<&'p RepoPath> {
+fn edited<'p>(plan: &'p ApplyPlan, proposal: &Proposal) -> Vec<&'p RepoPath> {
     let changes = &proposal.current().changes;
     let makes = |path: &RepoPath| changes.iter().any(|it| it.path == *path && it.before.is_none());
-    let is_edited = |file: &&Planned| {
-        let is_derived = matches!(file.outcome, Resolved::Derived(_));
+    let is_edited = |file: &&PlannedFile| {
+        let is_derived = matches!(file.outcome, MergeStatus::Derived(_));
         let is_made = file.now == file.after && makes(&file.path);
         file.now.is_some() && !is_derived && !is_made
     };
@@ -97,21 +97,21 @@ pub(crate) fn write(
     journal: &Journal,
     worktree: &Worktree,
     reader: &Reader<'_>,
-    wanted: Wanted<'_>,
-    record: impl FnOnce(Option<&Committed>) -> Result<()>,
-) -> Result<Made> {
-    let Wanted { plan, proposal, .. } = wanted;
+    wanted: ApplyRequest<'_>,
+    record: impl FnOnce(Option<&ProposalCommit>) -> Result<()>,
+) -> Result<ApplyOutcome> {
+    let ApplyRequest { plan, proposal, .. } = wanted;
     let paths: Vec<RepoPath> = plan.files.iter().map(|file| file.path.clone()).collect();
     let files =
         || plan.files.iter().map(|file| (&file.path, file.now.as_ref(), file.after.as_ref()));
-    repository.refuse_twins(files().map(|(path, _, after)| (path, after.is_some())))?;
+    repository.refuse_case_collisions(files().map(|(path, _, after)| (path, after.is_some())))?;
     if matches!(wanted.effect, Effect::Commit | Effect::Index) {
         let written = files().filter(|(.., after)| after.is_some()).map(|(path, ..)| path);
         repository.refuse_other_case(written, &paths)?;
     }
     match wanted.effect {
-        Effect::Commit => refuse::refuse_uncommitted(repository, &paths, &edited(plan, proposal))?,
-        Effect::Index => refuse::refuse_unstaged(repository, files())?,
+        Effect::Commit => checks::refuse_uncommitted(repository, &paths, &edited(plan, proposal))?,
+        Effect::Index => checks::refuse_unstaged(repository, files())?,
         Effect::Files | Effect::MarkOnly => {}
     }
     let (mut made, mut staging, mut unrecorded) = (None, None, None);
@@ -120,7 +120,7 @@ pub(crate) fn write(
             Effect::Commit => {
                 journal.release_index();
                 let modes = staging::modes(files());
-                let room = room::Room::hold(repository, paths.len())?;
+                let room = disk_reservation::DiskReservation::hold(repository, paths.len())?;
                 let message =
                     commit::message(repository, wanted.reviewers, proposal, wanted.message)?;
                 made = commit::commit(repository, journal, proposal, &message, &paths, &modes)?;
@@ -153,19 +153,19 @@ pub(crate) fn write(
     if let Some(done) = &made {
         // A hook may have staged something else.
         let refreshed = index::unstage(repository, &paths)
-            .and_then(|()| commit::follow_beside(repository, &done.beside));
+            .and_then(|()| commit::update_index_of_extras(repository, &done.extra_files));
         warning = warning.or(refreshed.err().map(|error| error.message().to_owned()));
         warning = done.warning.clone().or(warning);
     }
     if let Some(error) = unrecorded {
         return Err(error);
     }
-    Ok(Made { commit: made.map(|commit| commit.id), warning })
+    Ok(ApplyOutcome { commit: made.map(|commit| commit.id), warning })
 }
 
 fn not_recorded(
     proposal: &Proposal,
-    made: &Committed,
+    made: &ProposalCommit,
     error: &crate::error::Error,
 ) -> crate::error::Error {
     let (id, short) = (&proposal.id, made.id.get(..12).unwrap_or(&made.id));
@@ -187,21 +187,21 @@ fn not_recorded(
 /// # Errors
 /// `uncommitted_changes` if HEAD differs from the decision's base or git ignores a file;
 /// `index_locked`; `git_failed`.
-pub(crate) fn follow(
+pub(crate) fn stage_or_commit(
     store: &Store,
     reviewers: &[Actor],
     proposal: &Proposal,
     paths: &[RepoPath],
     message: Option<&str>,
-) -> Result<Option<Committed>> {
+) -> Result<Option<ProposalCommit>> {
     let repository = store.repository();
     index::refuse_locked_index(repository)?;
-    refuse::refuse_ignored(repository, paths)?;
+    checks::refuse_ignored(repository, paths)?;
     repository.refuse_other_case(paths.iter(), paths)?;
     let Some(message) = message else {
         return Staging::start(repository, &[])?.finish(paths).map(|()| None);
     };
-    refuse::refuse_other_base(store, proposal)?;
+    checks::refuse_other_base(store, proposal)?;
     let journal = lock(store)?;
     let message = commit::message(repository, reviewers, proposal, Some(message))?;
     commit::commit(repository, &journal, proposal, &message, paths, &[])
@@ -221,20 +221,20 @@ pub(crate) fn lock(store: &Store) -> Result<Journal> {
 
 pub(crate) fn lock_within(store: &Store, wait: Duration) -> Result<Journal> {
     let journal = Journal::open(&journal_directory(store.repository()), wait)?;
-    store.repository().look_again();
-    recover::with(store, &journal)?;
+    store.repository().clear_head_cache();
+    recover::recover_locked(store, &journal)?;
     let index = std::path::absolute(index::lock_of_index(store.repository()))
         .map_err(|error| crate::error::Error::io("find the index", &error))?;
-    Ok(journal.flushing(store.repository().settings()?.durable).locking(index))
+    Ok(journal.with_flush(store.repository().settings()?.durable).with_index_lock(index))
 }
 
 /// The writes of `plan`, announced to `worktree`.
 pub(crate) fn steps<'plan>(
     worktree: &Worktree,
-    plan: &'plan Resolution,
-) -> Result<Vec<Step<'plan>>> {
+    plan: &'plan ApplyPlan,
+) -> Result<Vec<FileWrite<'plan>>> {
     worktree.expect(plan.writes().map(|file| (&file.path, file.after.as_ref())))?;
-    let step = |file: &'plan Planned| Step {
+    let step = |file: &'plan PlannedFile| FileWrite {
         path: &file.path,
         now: file.now.as_ref(),
         after: file.after.as_ref(),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::changeset::plan::{Resolution, Resolved};
+use crate::changeset::plan::{ApplyPlan, MergeStatus};
 use crate::changeset::{File, RepoPath};
 use crate::error::Result;
 use crate::proposal::event::{FileOutcome, Written};
@@ -10,7 +10,7 @@ use crate::proposal::{ChangeRecord, Entry};
 use crate::store::Store;
 
 /// Entry before and after; `None` is a missing file.
-pub type Sides = [Option<Entry>; 2];
+pub type EntryPair = [Option<Entry>; 2];
 
 /// Records every file of `plan`. `known` has the proposal's ids, `hashed` those computed for the
 /// manifest. Other content (a merge result, an edited file) is stored durably first: recovery and
@@ -18,15 +18,15 @@ pub type Sides = [Option<Entry>; 2];
 pub fn written(
     store: &Store,
     known: &[ChangeRecord],
-    plan: &Resolution,
-    hashed: impl Fn(&RepoPath) -> Option<Sides>,
+    plan: &ApplyPlan,
+    hashed: impl Fn(&RepoPath) -> Option<EntryPair>,
 ) -> Result<Vec<Written>> {
     let mut written = Vec::with_capacity(plan.files.len());
     let mut unknown = Vec::new();
     let known: HashMap<_, _> = known.iter().map(|change| (&change.path, change)).collect();
     for (index, file) in plan.files.iter().enumerate() {
         let (before, after) = match (&file.outcome, known.get(&file.path)) {
-            (Resolved::Clean, Some(change)) => (change.before.clone(), change.after.clone()),
+            (MergeStatus::Clean, Some(change)) => (change.before.clone(), change.after.clone()),
             _ => {
                 unknown.push(index);
                 (None, None)

@@ -11,7 +11,9 @@ use crate::proposal::{Entry, ProposalId};
 use crate::repository::Repository;
 use crate::repository::codes::OBJECT_MISSING;
 use crate::store::{LogEntry, Store};
-use crate::worktree::journal::{self, Action, Claim, Journal, Left, Named, Recovered};
+use crate::worktree::journal::{
+    self, EventBlobs, Journal, JournalClaim, RecoveredTransaction, RecoveryOutcome, SkippedFile,
+};
 use crate::worktree::{Worktree, codes as worktree};
 
 /// First word of the subject of an apply's journal.
@@ -25,23 +27,23 @@ pub const UNDO: &str = "undo";
 const SHOWN: usize = 10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recovery {
+pub struct RecoveryMessage {
     pub message: String,
     pub left: Vec<String>,
 }
 
 #[derive(Debug, Default)]
-pub struct Settled {
-    pub done: Vec<Recovery>,
+pub struct RecoveryMessages {
+    pub done: Vec<RecoveryMessage>,
     /// Journals that stay: not carried out, or not completely (`index_locked`).
     pub refused: Vec<Error>,
 }
 
 /// Settles what a dead process left. Returns at once while another process writes.
-pub fn recover(store: &Store) -> Result<Settled> {
-    let settled = journal::recover(&journal_directory(store.repository()), &OfStore(store))?;
-    let done = settled.done.into_iter().map(|recovered| words(store, recovered)).collect();
-    Ok(Settled { done, refused: settled.refused })
+pub fn recover(store: &Store) -> Result<RecoveryMessages> {
+    let settled = journal::recover(&journal_directory(store.repository()), &StoreOracle(store))?;
+    let done = settled.transactions.into_iter().map(|recovered| words(store, recovered)).collect();
+    Ok(RecoveryMessages { done, refused: settled.refused })
 }
 
 /// Renames refused journals, so that applies can continue.
@@ -50,7 +52,7 @@ pub fn recover(store: &Store) -> Result<Settled> {
 /// `apply_busy`, `private_dir_unsafe`.
 pub fn set_refused_aside(store: &Store) -> Result<Vec<String>> {
     let journal = Journal::open(&journal_directory(store.repository()), super::PATIENCE)?;
-    let moved = journal.set_aside_refused(&OfStore(store))?;
+    let moved = journal.set_aside_refused(&StoreOracle(store))?;
     Ok(moved.iter().map(|path| format!("journal set aside as {}", path.display())).collect())
 }
 
@@ -59,19 +61,19 @@ pub fn set_refused_aside(store: &Store) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// `journal_invalid`.
-pub fn with(store: &Store, journal: &Journal) -> Result<()> {
-    let settled = journal.recover(&OfStore(store))?;
+pub fn recover_locked(store: &Store, journal: &Journal) -> Result<()> {
+    let settled = journal.recover(&StoreOracle(store))?;
     let invalid = settled.refused.into_iter().find(|error| error.is(&worktree::JOURNAL_INVALID));
     invalid.map_or(Ok(()), Err)
 }
 
-struct OfStore<'a>(&'a Store);
+struct StoreOracle<'a>(&'a Store);
 
-impl journal::Judge for OfStore<'_> {
-    fn refusal(&self, claim: &Claim<'_>) -> Result<Option<String>> {
+impl journal::RecoveryOracle for StoreOracle<'_> {
+    fn refusal(&self, claim: &JournalClaim<'_>) -> Result<Option<String>> {
         let root = claim.root.root();
         let shown = root.display();
-        if !self.0.repository().lists(claim.root) {
+        if !self.0.repository().is_own_worktree(claim.root) {
             return Ok(Some(format!("{shown} is not a work tree of this repository")));
         }
         let enters = self.0.repository().enters_git_dir(root);
@@ -82,14 +84,14 @@ impl journal::Judge for OfStore<'_> {
         Ok((!subject).then(|| "it is for an event that aye does not record".into()))
     }
 
-    fn recorded(&self, claim: &Claim<'_>, subject: &str) -> Result<Option<Named>> {
+    fn recorded(&self, claim: &JournalClaim<'_>, subject: &str) -> Result<Option<EventBlobs>> {
         match Subject::parse(subject) {
             Some(subject) => recorded(self.0, claim, &subject),
             None => Ok(None),
         }
     }
 
-    fn undone(&self, claim: &Claim<'_>, subject: &str) -> Result<Vec<Left>> {
+    fn undone(&self, claim: &JournalClaim<'_>, subject: &str) -> Result<Vec<SkippedFile>> {
         let Some(subject) = Subject::parse(subject).filter(|subject| subject.kind == COMMIT) else {
             return Ok(Vec::new());
         };
@@ -103,7 +105,7 @@ impl journal::Judge for OfStore<'_> {
             Err(error) => {
                 let why = format!("may still be staged: {}", error.message());
                 let first = claim.paths().take(1);
-                Ok(first.map(|path| Left { path: path.clone(), why: why.clone() }).collect())
+                Ok(first.map(|path| SkippedFile { path: path.clone(), why: why.clone() }).collect())
             }
             done => done,
         }
@@ -146,7 +148,11 @@ impl<'a> Subject<'a> {
     }
 }
 
-fn recorded(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<Option<Named>> {
+fn recorded(
+    store: &Store,
+    claim: &JournalClaim<'_>,
+    subject: &Subject<'_>,
+) -> Result<Option<EventBlobs>> {
     let view = store.view()?;
     let log = match view.log(Some(&subject.id), None) {
         Err(error) if error.is(&PROPOSAL_NOT_FOUND) => Vec::new(),
@@ -167,7 +173,7 @@ fn recorded(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<O
     }
     // The commit exists without an event, so the files stay. Nothing is recorded: a writer of the
     // git directory can forge such a journal and commit. The person decides again.
-    let other = elsewhere(store.repository(), claim.root)?;
+    let other = store_at(store.repository(), claim.root)?;
     let store = other.as_ref().unwrap_or(store);
     Ok(Some(
         claim.paths().map(|path| (path.clone(), store.repository().id_in_head(path))).collect(),
@@ -175,7 +181,7 @@ fn recorded(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<O
 }
 
 /// The store seen from `root`, if that is another work tree.
-fn elsewhere(repository: &Repository, root: &Worktree) -> Result<Option<Store>> {
+fn store_at(repository: &Repository, root: &Worktree) -> Result<Option<Store>> {
     match repository.work_dir() {
         Some(present) if root.is_at(&present) => Ok(None),
         _ => Store::discover(root.root()).map(Some),
@@ -184,8 +190,8 @@ fn elsewhere(repository: &Repository, root: &Worktree) -> Result<Option<Store>> 
 
 /// True if git made the commit: HEAD or its reflog names the proposal, or HEAD has exactly the
 /// written files, for a hook may have changed the message.
-fn committed(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<bool> {
-    let other = elsewhere(store.repository(), claim.root)?;
+fn committed(store: &Store, claim: &JournalClaim<'_>, subject: &Subject<'_>) -> Result<bool> {
+    let other = store_at(store.repository(), claim.root)?;
     let store = other.as_ref().unwrap_or(store);
     let repo = store.repository().repo();
     Ok(history::commit_of(store.repository(), &subject.id, subject.seconds).is_some()
@@ -197,9 +203,9 @@ fn committed(store: &Store, claim: &Claim<'_>, subject: &Subject<'_>) -> Result<
 
 /// Unstages a commit that was not made. `--commit` required its files to equal HEAD; another index
 /// entry is not ours.
-fn unstage(store: &Store, claim: &Claim<'_>) -> Result<Vec<Left>> {
+fn unstage(store: &Store, claim: &JournalClaim<'_>) -> Result<Vec<SkippedFile>> {
     let repository = store.repository();
-    let other = elsewhere(repository, claim.root)?;
+    let other = store_at(repository, claim.root)?;
     let store = other.as_ref().unwrap_or(store);
     let mut left = Vec::new();
     let mut ours = Vec::new();
@@ -211,7 +217,7 @@ fn unstage(store: &Store, claim: &Claim<'_>) -> Result<Vec<Left>> {
         if is_content(store, staged, after) {
             ours.push(path.clone())
         } else {
-            left.push(Left {
+            left.push(SkippedFile {
                 path: path.clone(),
                 why: "is staged otherwise than HEAD has it; see `git status`".into(),
             })
@@ -243,23 +249,25 @@ pub fn not_recorded(id: &ProposalId) -> String {
     format!("decide on what was committed: aye apply {id} --commit")
 }
 
-fn unrecorded(store: &Store, recovered: &Recovered) -> Option<ProposalId> {
+fn unrecorded(store: &Store, recovered: &RecoveredTransaction) -> Option<ProposalId> {
     let subject = Subject::parse(recovered.subject.as_deref()?)?;
-    let made = subject.kind == COMMIT && recovered.action == Action::Finished;
+    let made = subject.kind == COMMIT && recovered.action == RecoveryOutcome::Finished;
     let id = Some(subject.id).filter(|_| made)?;
     let proposal = store.view().ok()?.proposal(&id).ok()?;
     matches!(proposal.state, crate::proposal::State::Pending).then_some(id)
 }
 
-fn words(store: &Store, recovered: Recovered) -> Recovery {
+fn words(store: &Store, recovered: RecoveredTransaction) -> RecoveryMessage {
     let unrecorded = unrecorded(store, &recovered);
     let what = recovered.subject.as_deref().unwrap_or("write");
     let what = what.rsplit_once(' ').map_or(what, |(what, _)| what);
     let root = recovered.root.display();
     let mut message = match recovered.action {
-        Action::Finished => format!("completed the interrupted '{what}' in {root}"),
-        Action::Undone => format!("undid the interrupted '{what}' in {root}"),
-        Action::WorktreeGone => format!("dropped the interrupted '{what}': {root} is gone"),
+        RecoveryOutcome::Finished => format!("completed the interrupted '{what}' in {root}"),
+        RecoveryOutcome::Undone => format!("undid the interrupted '{what}' in {root}"),
+        RecoveryOutcome::WorktreeGone => {
+            format!("dropped the interrupted '{what}': {root} is gone")
+        }
     };
     if let Some(id) = unrecorded {
         message = format!(
@@ -275,6 +283,7 @@ fn words(store: &Store, recovered: Recovered) -> Recovery {
             message += &format!(" and {more} more");
         }
     }
-    let left = recovered.left.iter().map(|l| format!("{} {}", l.path.display(), l.why)).collect();
-    Recovery { message, left }
+    let left =
+        recovered.skipped.iter().map(|l| format!("{} {}", l.path.display(), l.why)).collect();
+    RecoveryMessage { message, left }
 }

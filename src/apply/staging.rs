@@ -3,7 +3,7 @@
 use super::index::{git, list};
 use crate::changeset::{File, Mode, RepoPath, Snapshot as _};
 use crate::error::Result;
-use crate::git::{Git, Running};
+use crate::git::{Git, GitProcess};
 use crate::repository::Repository;
 
 /// Git for staging; `modes` names files with new modes.
@@ -41,7 +41,7 @@ pub(super) const STAGING: [&str; 6] =
 
 /// A git process that reads the index while files are written, then gets the paths. Dropped before,
 /// it changes nothing.
-pub struct Staging(Running);
+pub struct Staging(GitProcess);
 
 impl Staging {
     /// Starts git after files with `modes` are written; it locks the index.

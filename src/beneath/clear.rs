@@ -28,14 +28,14 @@ fn empty(
     later: &mut Vec<BString>,
 ) -> io::Result<()> {
     if depth > DEEP {
-        let new = BString::from(format!("{:012x}", super::random() & 0xffff_ffff_ffff));
+        let new = BString::from(format!("{:012x}", super::random_id() & 0xffff_ffff_ffff));
         // The move changes the directory's `..` entry.
         above.unlock(name)?;
         above.rename_new(name, home, new.as_bstr())?;
         later.push(new);
         return Ok(());
     }
-    let directory = above.enter(name)?;
+    let directory = above.open_directory(name)?;
     let names = match directory.names() {
         // Tools such as module caches make directories read-only.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {

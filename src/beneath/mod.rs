@@ -11,7 +11,7 @@ use bstr::BString;
 pub mod clear;
 mod unix;
 
-pub use unix::{Dir, Root, keep_umask, open_last};
+pub use unix::{Dir, Root, open_last, set_worktree_umask};
 
 pub mod codes {
     crate::codes! {
@@ -49,7 +49,7 @@ pub struct Stamp {
     pub identity: (u64, u64),
     pub size: u64,
     /// Last write, seconds and nanoseconds.
-    pub written: (i64, u32),
+    pub modified: (i64, u32),
     /// Includes setuid, setgid and sticky.
     pub permissions: u32,
     /// Hard links.
@@ -94,6 +94,6 @@ pub enum Access {
 }
 
 /// Unique among processes in practice, not secret.
-pub fn random() -> u64 {
+pub fn random_id() -> u64 {
     std::hash::RandomState::new().build_hasher().finish()
 }

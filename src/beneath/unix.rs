@@ -25,7 +25,7 @@ const DIRECTORY: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 static KEPT_UMASK: AtomicU32 = AtomicU32::new(0);
 
 /// Work tree files keep the umask `mask` after it was widened for the git directory, process-wide.
-pub fn keep_umask(mask: u32) {
+pub fn set_worktree_umask(mask: u32) {
     KEPT_UMASK.store(mask, Ordering::Relaxed);
 }
 
@@ -80,7 +80,7 @@ impl Root {
         if name.is_empty() || self.is_submodule(path) {
             return None;
         }
-        let directory = above.enter(name.as_bstr()).ok()?;
+        let directory = above.open_directory(name.as_bstr()).ok()?;
         directory.stat(".git".into()).is_err().then(|| Rc::new(directory))
     }
 
@@ -261,7 +261,7 @@ impl Dir {
             // Before Linux 6.6 chmod always follows symlinks. The descriptor's `/proc` path names
             // the opened directory, whatever its name leads to now.
             use std::os::fd::AsRawFd as _;
-            let directory = self.enter(name)?;
+            let directory = self.open_directory(name)?;
             let itself = format!("/proc/self/fd/{}", directory.fd.as_raw_fd());
             Ok(rustix::fs::chmod(itself, mode)?)
         }
@@ -355,7 +355,7 @@ impl Dir {
     }
 
     /// Refuses a symlink.
-    pub fn enter(&self, name: &BStr) -> io::Result<Self> {
+    pub fn open_directory(&self, name: &BStr) -> io::Result<Self> {
         let flags = DIRECTORY | OFlags::NOFOLLOW;
         let fd = rustix::fs::openat(&self.fd, name.as_bytes(), flags, Mode::empty())?;
         Ok(Self { fd: Arc::new(fd) })
@@ -371,7 +371,7 @@ impl Dir {
     }
 
     /// Unsorted.
-    pub fn kinds(&self) -> io::Result<Vec<(BString, FileKind)>> {
+    pub fn entries_with_kind(&self) -> io::Result<Vec<(BString, FileKind)>> {
         let kind = |entry: io::Result<(BString, FileType)>| match entry? {
             // Some file systems do not report types.
             (name, FileType::Unknown) => {
@@ -413,7 +413,7 @@ fn stamp(stat: &rustix::fs::Stat) -> Stamp {
         kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
         identity: (stat.st_dev as u64, stat.st_ino as u64),
         size: stat.st_size as u64,
-        written: (stat.st_mtime as i64, stat.st_mtime_nsec as u32),
+        modified: (stat.st_mtime as i64, stat.st_mtime_nsec as u32),
         permissions: u32::from(stat.st_mode) & 0o7777,
         links: stat.st_nlink as u64,
     }

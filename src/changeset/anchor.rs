@@ -20,14 +20,14 @@ pub fn follow(before: &[u8], after: &[u8], lines: Range<usize>) -> Option<Range<
         match (is_above, is_below) {
             (true, _) => moved += edit.after.len() as isize - edit.before.len() as isize,
             (false, true) => break,
-            (false, false) => return elsewhere(diff.before(), diff.after(), &lines),
+            (false, false) => return find_moved(diff.before(), diff.after(), &lines),
         }
     }
     let start = lines.start.checked_add_signed(moved)?;
     Some(start..start + lines.len())
 }
 
-fn elsewhere(before: &Text<'_>, after: &Text<'_>, lines: &Range<usize>) -> Option<Range<usize>> {
+fn find_moved(before: &Text<'_>, after: &Text<'_>, lines: &Range<usize>) -> Option<Range<usize>> {
     let wanted = before.lines(lines.clone());
     if wanted.trim().is_empty() || only_place(before.bytes(), wanted).is_none() {
         return None;

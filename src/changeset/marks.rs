@@ -10,7 +10,7 @@ use crate::words::words;
 
 words! {
     /// The subject of a mark, in the order in which marks are listed.
-    pub enum Word {
+    pub enum MarkKind {
         /// It adds what looks like a secret, or changes a file that may hold some.
         Secret = "secret",
         /// It adds text that gives orders to agents.
@@ -41,7 +41,7 @@ words! {
 #[schemars(rename = "ReviewMark")]
 pub struct Mark {
     /// The subject of the mark.
-    pub mark: Word,
+    pub mark: MarkKind,
     /// The file; null for what is about the proposal as a whole, or counts further files.
     pub path: Option<String>,
     /// The line in the proposed file, from 1, where there is one.
@@ -52,7 +52,7 @@ pub struct Mark {
 
 impl Mark {
     /// `message` continues after the file's name.
-    pub fn of_file(mark: Word, path: &RepoPath, message: impl Into<String>) -> Self {
+    pub fn of_file(mark: MarkKind, path: &RepoPath, message: impl Into<String>) -> Self {
         Self { mark, path: Some(path.display().to_string()), line: None, message: message.into() }
     }
 
@@ -77,7 +77,7 @@ const MOST: usize = 20;
 
 /// Sorts by word, drops duplicates, and counts all beyond 20 per word.
 pub fn limited(found: Vec<Mark>) -> Vec<Mark> {
-    let mut by_word: BTreeMap<Word, Vec<Mark>> = BTreeMap::new();
+    let mut by_word: BTreeMap<MarkKind, Vec<Mark>> = BTreeMap::new();
     for mark in found {
         by_word.entry(mark.mark).or_default().push(mark);
     }
@@ -95,15 +95,15 @@ pub fn limited(found: Vec<Mark>) -> Vec<Mark> {
 
 /// Rank in the order of review, 0 first. A proposal for another branch is not more urgent.
 pub fn class(marks: &[Mark]) -> u8 {
-    let here = marks.iter().map(|mark| mark.mark).filter(|word| *word != Word::OtherBranch);
-    here.map(|word| u8::from(word == Word::Deletes)).min().unwrap_or(2)
+    let here = marks.iter().map(|mark| mark.mark).filter(|word| *word != MarkKind::OtherBranch);
+    here.map(|word| u8::from(word == MarkKind::Deletes)).min().unwrap_or(2)
 }
 
 pub fn words<'m>(marks: impl IntoIterator<Item = &'m Mark>) -> String {
-    let mut words: Vec<Word> = marks.into_iter().map(|mark| mark.mark).collect();
+    let mut words: Vec<MarkKind> = marks.into_iter().map(|mark| mark.mark).collect();
     words.sort_unstable();
     words.dedup();
-    words.into_iter().map(Word::as_str).collect::<Vec<_>>().join(", ")
+    words.into_iter().map(MarkKind::as_str).collect::<Vec<_>>().join(", ")
 }
 
 /// ` (2 of 7 carry marks: secret, build)`.
@@ -120,10 +120,10 @@ pub fn in_question<'m>(each: impl IntoIterator<Item = &'m [Mark]>) -> String {
 
 /// `None` if HEAD is on `made_for`, or either is unknown.
 pub fn other_branch(made_for: Option<&str>, head: Option<&str>) -> Option<Mark> {
-    let made_for = elsewhere(made_for, head)?;
+    let made_for = foreign_branch(made_for, head)?;
     let head = short_branch(head.unwrap_or("HEAD"));
     Some(Mark {
-        mark: Word::OtherBranch,
+        mark: MarkKind::OtherBranch,
         path: None,
         line: None,
         message: format!("made for {made_for}, and {head} is checked out"),
@@ -131,7 +131,7 @@ pub fn other_branch(made_for: Option<&str>, head: Option<&str>) -> Option<Mark> 
 }
 
 /// `None` if HEAD is on `branch`.
-pub fn elsewhere<'a>(branch: Option<&'a str>, head: Option<&str>) -> Option<&'a str> {
+pub fn foreign_branch<'a>(branch: Option<&'a str>, head: Option<&str>) -> Option<&'a str> {
     let branch = branch?;
     (branch != head?).then_some(short_branch(branch))
 }
@@ -147,8 +147,8 @@ mod tests {
     #[test]
     fn marks_of_one_word_are_counted_where_they_are_many() {
         let path = |n: usize| RepoPath::new(format!("{n}/Makefile")).unwrap();
-        let build = (0..25).map(|n| Mark::of_file(Word::Build, &path(n), "runs"));
-        let secret = Mark { line: Some(3), ..Mark::of_file(Word::Secret, &path(0), "a token") };
+        let build = (0..25).map(|n| Mark::of_file(MarkKind::Build, &path(n), "runs"));
+        let secret = Mark { line: Some(3), ..Mark::of_file(MarkKind::Secret, &path(0), "a token") };
         let found = limited(build.chain([secret.clone(), secret]).collect());
         assert_eq!(found.len(), 22);
         assert_eq!(found[0].text(), "secret: 0/Makefile:3: a token");
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn what_only_removes_files_comes_behind_the_rest() {
         let mark = |word| Mark::of_file(word, &RepoPath::new("a").unwrap(), "");
-        let (deletes, mode) = (mark(Word::Deletes), mark(Word::Mode));
+        let (deletes, mode) = (mark(MarkKind::Deletes), mark(MarkKind::Mode));
         assert_eq!(class(&[]), 2);
         assert_eq!(class(std::slice::from_ref(&deletes)), 1);
         assert_eq!(class(&[mode, deletes]), 0);

@@ -15,7 +15,7 @@ use super::hunks::is_large;
 
 /// Labels in conflict markers.
 #[derive(Clone, Copy, Debug)]
-pub struct Sides<'a> {
+pub struct MergeLabels<'a> {
     /// The present file, after `<<<<<<<`.
     pub ours: &'a str,
     /// The change, after `>>>>>>>`.
@@ -23,7 +23,7 @@ pub struct Sides<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Merged {
+pub enum MergeOutcome {
     Clean(Vec<u8>),
     Conflict {
         /// Text with conflict markers.
@@ -46,21 +46,21 @@ pub struct ConflictHunk {
 }
 
 /// Applies the change from `base` to `theirs` to `ours`.
-pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], sides: Sides<'_>) -> Merged {
+pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], sides: MergeLabels<'_>) -> MergeOutcome {
     if ours == theirs || base == theirs {
-        return Merged::Clean(ours.into());
+        return MergeOutcome::Clean(ours.into());
     }
     if base == ours {
-        return Merged::Clean(theirs.into());
+        return MergeOutcome::Clean(theirs.into());
     }
     if !has_lines([base, ours, theirs]) {
-        return Merged::Binary;
+        return MergeOutcome::Binary;
     }
     match run(base, ours, theirs, sides, None) {
-        Ok(bytes) => Merged::Clean(bytes),
+        Ok(bytes) => MergeOutcome::Clean(bytes),
         Err((marked, size)) => {
             let hunks = hunks(&marked, size);
-            Merged::Conflict { marked, hunks }
+            MergeOutcome::Conflict { marked, hunks }
         }
     }
 }
@@ -68,10 +68,10 @@ pub fn merge(base: &[u8], ours: &[u8], theirs: &[u8], sides: Sides<'_>) -> Merge
 /// As [`merge`], but takes `theirs` on conflict; true if there was one. `None` if both changed and
 /// a side is binary.
 pub fn preferring_theirs(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<(Vec<u8>, bool)> {
-    match merge(base, ours, theirs, Sides { ours: "", theirs: "" }) {
-        Merged::Clean(bytes) => Some((bytes, false)),
-        Merged::Binary => None,
-        Merged::Conflict { .. } => {
+    match merge(base, ours, theirs, MergeLabels { ours: "", theirs: "" }) {
+        MergeOutcome::Clean(bytes) => Some((bytes, false)),
+        MergeOutcome::Binary => None,
+        MergeOutcome::Conflict { .. } => {
             let mut input = InternedInput::default();
             let prepared = Merge::new(&mut input, ours, base, theirs, Algorithm::Histogram);
             let mut out = Vec::with_capacity(theirs.len() + 64);
@@ -82,7 +82,7 @@ pub fn preferring_theirs(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<(Vec
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsettled {
+pub struct MarkedConflict {
     /// Conflicts have all three sides, as in git's `diff3` style.
     pub marked: Vec<u8>,
     /// Lines of `marked` (from 0) per conflict, with markers.
@@ -91,13 +91,13 @@ pub struct Unsettled {
 
 /// As [`merge`], with the base between markers, labelled `ancestor`. `None` without conflict, or if
 /// a side is binary.
-pub fn unsettled(
+pub fn merge_with_base(
     base: &[u8],
     ours: &[u8],
     theirs: &[u8],
-    sides: Sides<'_>,
+    sides: MergeLabels<'_>,
     ancestor: &str,
-) -> Option<Unsettled> {
+) -> Option<MarkedConflict> {
     if !has_lines([base, ours, theirs]) {
         return None;
     }
@@ -114,7 +114,7 @@ pub fn unsettled(
             _ => {}
         }
     }
-    (!regions.is_empty()).then_some(Unsettled { marked, regions })
+    (!regions.is_empty()).then_some(MarkedConflict { marked, regions })
 }
 
 /// False if a side is binary or changes too much.
@@ -129,7 +129,7 @@ fn run(
     base: &[u8],
     ours: &[u8],
     theirs: &[u8],
-    sides: Sides<'_>,
+    sides: MergeLabels<'_>,
     ancestor: Option<&str>,
 ) -> Result<Vec<u8>, (Vec<u8>, usize)> {
     let mut input = InternedInput::default();
@@ -206,7 +206,7 @@ fn is_marker(line: &BStr, size: usize) -> Option<u8> {
 mod tests {
     use super::*;
 
-    const SIDES: Sides<'static> = Sides { ours: "ours", theirs: "theirs" };
+    const SIDES: MergeLabels<'static> = MergeLabels { ours: "ours", theirs: "theirs" };
 
     #[test]
     fn a_side_can_be_preferred_where_both_changed_the_same_lines() {
@@ -225,7 +225,7 @@ mod tests {
 
     fn clean(base: &str, ours: &str, theirs: &str) -> String {
         match merge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), SIDES) {
-            Merged::Clean(bytes) => String::from_utf8(bytes).unwrap(),
+            MergeOutcome::Clean(bytes) => String::from_utf8(bytes).unwrap(),
             other => panic!("not clean: {other:?}"),
         }
     }
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn conflicts_are_marked_and_listed() {
         let merged = merge(b"a\nb\nc\n", b"0\na\nours\nc\n", b"a\ntheirs\nc\n", SIDES);
-        let Merged::Conflict { marked, hunks } = merged else { panic!("{merged:?}") };
+        let MergeOutcome::Conflict { marked, hunks } = merged else { panic!("{merged:?}") };
         assert_eq!(
             marked.as_bstr(),
             "0\na\n<<<<<<< ours\nours\n=======\ntheirs\n>>>>>>> theirs\nc\n"
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn markers_outgrow_lines_that_look_like_them() {
         let merged = merge(b"=======\nb\n", b"=======\nours\n", b"=======\ntheirs\n", SIDES);
-        let Merged::Conflict { marked, hunks } = merged else { panic!("{merged:?}") };
+        let MergeOutcome::Conflict { marked, hunks } = merged else { panic!("{merged:?}") };
         assert_eq!(
             marked.as_bstr(),
             "=======\n<<<<<<<< ours\nours\n========\ntheirs\n>>>>>>>> theirs\n"
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn binary_content_is_not_merged_by_lines() {
-        assert_eq!(merge(b"a\0b", b"a\0c", b"a\0d", SIDES), Merged::Binary);
-        assert_eq!(merge(b"a\0b", b"a\0b", b"a\0d", SIDES), Merged::Clean(b"a\0d".into()));
+        assert_eq!(merge(b"a\0b", b"a\0c", b"a\0d", SIDES), MergeOutcome::Binary);
+        assert_eq!(merge(b"a\0b", b"a\0b", b"a\0d", SIDES), MergeOutcome::Clean(b"a\0d".into()));
     }
 }

@@ -4,9 +4,9 @@
 
 pub mod anchor;
 pub mod bytes;
+pub mod change_entry;
 mod dialect;
 pub mod emit;
-pub mod entry;
 pub mod envelope;
 pub mod file;
 mod fit;
@@ -19,16 +19,16 @@ pub mod locate;
 pub mod marks;
 pub mod merge;
 pub mod moves;
+pub mod open_conflicts;
 pub mod patch;
 pub mod path;
+pub mod path_collisions;
 pub mod plan;
-pub mod quiet;
 pub mod sensitive;
-pub mod settle;
 pub mod size;
 pub mod snippet;
-pub mod twins;
 pub mod unified;
+pub mod unreviewed;
 
 pub use file::{File, Mode};
 pub use path::RepoPath;

@@ -98,14 +98,14 @@ pub fn is_apart(a: usize, b: usize, least: u8) -> bool {
 struct Source<'a> {
     path: &'a RepoPath,
     bytes: &'a [u8],
-    goes: bool,
-    taken: bool,
+    is_deleted: bool,
+    is_used: bool,
 }
 
 impl Source<'_> {
     /// True if a file can come from here: by a move if `goes`, else by a copy.
     fn is_open(&self, goes: bool) -> bool {
-        self.goes == goes && if goes { !self.taken } else { self.bytes.len() >= SMALLEST }
+        self.is_deleted == goes && if goes { !self.is_used } else { self.bytes.len() >= SMALLEST }
     }
 }
 
@@ -126,8 +126,8 @@ impl<'a> Search<'a> {
                 (Some(before), after) if !before.bytes.is_empty() => sources.push(Source {
                     path: &change.path,
                     bytes: &before.bytes,
-                    goes: after.is_none(),
-                    taken: named.contains(&&change.path),
+                    is_deleted: after.is_none(),
+                    is_used: named.contains(&&change.path),
                 }),
                 _ => {}
             }
@@ -162,11 +162,11 @@ impl<'a> Search<'a> {
             });
             let best = open.max_by_key(|source| {
                 let source = &sources[**source];
-                (source.goes, source.path.file_name() == path.file_name())
+                (source.is_deleted, source.path.file_name() == path.file_name())
             });
             let Some(best) = best else { return true };
             found.push((*at, sources[*best].path.clone()));
-            sources[*best].taken |= sources[*best].goes;
+            sources[*best].is_used |= sources[*best].is_deleted;
             false
         });
         found
@@ -203,10 +203,10 @@ impl<'a> Search<'a> {
         let mut found: Vec<(usize, RepoPath)> = Vec::new();
         let mut done = Vec::new();
         for (_, _, number, source) in pairs {
-            if done.contains(&number) || goes && self.sources[source].taken {
+            if done.contains(&number) || goes && self.sources[source].is_used {
                 continue;
             }
-            self.sources[source].taken |= goes;
+            self.sources[source].is_used |= goes;
             done.push(number);
             found.push((self.created[number].0, self.sources[source].path.clone()));
         }

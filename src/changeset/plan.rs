@@ -7,13 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::merge::{ConflictHunk, Merged, Sides, merge};
+use super::merge::{ConflictHunk, MergeLabels, MergeOutcome, merge};
 use super::{File, FileChange, Mode, RepoPath, Snapshot, codes, snippet};
 use crate::error::{Error, Result};
 use crate::words::words;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Resolved {
+pub enum MergeStatus {
     Clean,
     Already,
     Merged(MergedBy),
@@ -22,7 +22,7 @@ pub enum Resolved {
     Derived(&'static str),
 }
 
-impl Resolved {
+impl MergeStatus {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Clean => "clean",
@@ -48,7 +48,7 @@ words! {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    pub reason: Reason,
+    pub reason: ConflictReason,
     pub hunks: Vec<ConflictHunk>,
     /// `None` if lines cannot show the conflict.
     pub marked: Option<File>,
@@ -57,7 +57,7 @@ pub struct Conflict {
 words! {
     /// Kinds of conflict.
     #[schemars(rename = "ConflictReason")]
-    pub enum Reason {
+    pub enum ConflictReason {
         /// Both changed the same lines.
         Content = "content",
         /// Both changed a binary file, or one that git's attribute `merge` has taken for binary.
@@ -73,7 +73,7 @@ words! {
     }
 }
 
-impl Reason {
+impl ConflictReason {
     /// Completes a sentence that starts with the path.
     pub fn meaning(self) -> &'static str {
         match self {
@@ -88,15 +88,15 @@ impl Reason {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planned {
+pub struct PlannedFile {
     pub path: RepoPath,
     pub now: Option<File>,
     /// The present file on conflict.
     pub after: Option<File>,
-    pub outcome: Resolved,
+    pub outcome: MergeStatus,
 }
 
-impl Planned {
+impl PlannedFile {
     /// `origin` is the source of a move or copy.
     pub fn change(&self, origin: Option<RepoPath>) -> FileChange {
         FileChange {
@@ -110,9 +110,9 @@ impl Planned {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Resolution {
+pub struct ApplyPlan {
     /// In path order.
-    pub files: Vec<Planned>,
+    pub files: Vec<PlannedFile>,
 }
 
 /// # Errors
@@ -120,8 +120,8 @@ pub struct Resolution {
 pub fn plan(
     changes: &[FileChange],
     snapshot: &dyn Snapshot,
-    sides: Sides<'_>,
-) -> Result<Resolution> {
+    sides: MergeLabels<'_>,
+) -> Result<ApplyPlan> {
     let deleted: BTreeSet<&RepoPath> =
         changes.iter().filter(|c| c.after.is_none()).map(|c| &c.path).collect();
     // Indexes by path, for origins.
@@ -144,27 +144,27 @@ pub fn plan(
             match moved(change, &now, source(change).map(|at| &changes[at]), snapshot, sides)? {
                 Some((from, file)) => {
                     moved_on.insert(from);
-                    (Some(file), Resolved::Merged(MergedBy::Moved))
+                    (Some(file), MergeStatus::Merged(MergedBy::Moved))
                 }
-                None => one(change, &now, snapshot, sides)?,
+                None => plan_file(change, &now, snapshot, sides)?,
             };
-        files.push(Planned { path: change.path.clone(), now, after, outcome });
+        files.push(PlannedFile { path: change.path.clone(), now, after, outcome });
     }
     for (at, change) in changes.iter().enumerate() {
         // The source was moved or deleted since, and the target is missing.
         let source = source(change).filter(|source| changes[*source].before.is_some());
         let source = source.filter(|source| files[*source].now.is_none());
         if let Some(source) = source.filter(|_| files[at].now.is_none()) {
-            let (reason, hunks) = (Reason::Missing, Vec::new());
-            files[source].outcome = Resolved::Conflict(Conflict { reason, hunks, marked: None });
+            let (reason, hunks) = (ConflictReason::Missing, Vec::new());
+            files[source].outcome = MergeStatus::Conflict(Conflict { reason, hunks, marked: None });
         }
     }
     for file in files.iter_mut().filter(|file| moved_on.contains(&file.path)) {
-        if matches!(file.outcome, Resolved::Conflict(_)) {
-            (file.after, file.outcome) = (None, Resolved::Merged(MergedBy::Moved));
+        if matches!(file.outcome, MergeStatus::Conflict(_)) {
+            (file.after, file.outcome) = (None, MergeStatus::Merged(MergedBy::Moved));
         }
     }
-    Ok(Resolution { files })
+    Ok(ApplyPlan { files })
 }
 
 pub fn inverse(changes: &[FileChange]) -> Vec<FileChange> {
@@ -204,7 +204,7 @@ fn moved(
     now: &Option<File>,
     source: Option<&FileChange>,
     snapshot: &dyn Snapshot,
-    sides: Sides<'_>,
+    sides: MergeLabels<'_>,
 ) -> Result<Option<(RepoPath, File)>> {
     let (Some(source), None, Some(theirs)) = (source, now, &change.after) else { return Ok(None) };
     let origin = &source.path;
@@ -215,44 +215,46 @@ fn moved(
         return Ok(None);
     }
     let mode = merge_mode(base.mode, ours.mode, theirs.mode);
-    Ok(match join(&change.path, base, &ours, theirs, snapshot, sides)? {
-        Merged::Clean(bytes) => Some((origin.clone(), File { bytes, mode })),
+    Ok(match merge_by_attribute(&change.path, base, &ours, theirs, snapshot, sides)? {
+        MergeOutcome::Clean(bytes) => Some((origin.clone(), File { bytes, mode })),
         _ => None,
     })
 }
 
 /// As [`merge`], but binary for a file that git does not merge by lines.
-fn join(
+fn merge_by_attribute(
     path: &RepoPath,
     base: &File,
     ours: &File,
     theirs: &File,
     snapshot: &dyn Snapshot,
-    sides: Sides<'_>,
-) -> Result<Merged> {
+    sides: MergeLabels<'_>,
+) -> Result<MergeOutcome> {
     let (base, ours, theirs) = (&base.bytes, &ours.bytes, &theirs.bytes);
     let is_met = base != ours && base != theirs && ours != theirs;
     if is_met && !snapshot.merges_lines(path)? {
-        return Ok(Merged::Binary);
+        return Ok(MergeOutcome::Binary);
     }
     Ok(merge(base, ours, theirs, sides))
 }
 
-fn one(
+fn plan_file(
     change: &FileChange,
     now: &Option<File>,
     snapshot: &dyn Snapshot,
-    sides: Sides<'_>,
-) -> Result<(Option<File>, Resolved)> {
+    sides: MergeLabels<'_>,
+) -> Result<(Option<File>, MergeStatus)> {
     if *now == change.before {
-        return Ok((change.after.clone(), Resolved::Clean));
+        return Ok((change.after.clone(), MergeStatus::Clean));
     }
     if *now == change.after {
-        return Ok((now.clone(), Resolved::Already));
+        return Ok((now.clone(), MergeStatus::Already));
     }
-    let both = |base: &File, ours, theirs| join(&change.path, base, ours, theirs, snapshot, sides);
+    let both = |base: &File, ours, theirs| {
+        merge_by_attribute(&change.path, base, ours, theirs, snapshot, sides)
+    };
     let conflict = |reason, hunks, marked| {
-        (now.clone(), Resolved::Conflict(Conflict { reason, hunks, marked }))
+        (now.clone(), MergeStatus::Conflict(Conflict { reason, hunks, marked }))
     };
     let merged = match (&change.before, now, &change.after) {
         (Some(base), Some(ours), Some(theirs)) => {
@@ -263,46 +265,46 @@ fn one(
             let base = File { bytes: Vec::new(), mode: theirs.mode };
             match both(&base, ours, theirs)? {
                 // Same bytes, another mode: the change decides.
-                Merged::Clean(bytes) if bytes == theirs.bytes => {
+                MergeOutcome::Clean(bytes) if bytes == theirs.bytes => {
                     Ok((File { bytes, mode: theirs.mode }, MergedBy::ThreeWay))
                 }
-                Merged::Conflict { marked, hunks } => {
+                MergeOutcome::Conflict { marked, hunks } => {
                     let marked = File { bytes: marked, mode: ours.mode };
-                    Err((Reason::Exists, hunks, Some(marked)))
+                    Err((ConflictReason::Exists, hunks, Some(marked)))
                 }
-                _ => Err((Reason::Exists, Vec::new(), None)),
+                _ => Err((ConflictReason::Exists, Vec::new(), None)),
             }
         }
-        (_, Some(_), None) => Err((Reason::ChangedSince, Vec::new(), None)),
-        (_, None, _) => Err((Reason::Missing, Vec::new(), None)),
+        (_, Some(_), None) => Err((ConflictReason::ChangedSince, Vec::new(), None)),
+        (_, None, _) => Err((ConflictReason::Missing, Vec::new(), None)),
     };
     Ok(match merged {
         Err((reason, hunks, marked)) => conflict(reason, hunks, marked),
-        Ok((file, _)) if Some(&file) == now.as_ref() => (now.clone(), Resolved::Already),
-        Ok((file, how)) => (Some(file), Resolved::Merged(how)),
+        Ok((file, _)) if Some(&file) == now.as_ref() => (now.clone(), MergeStatus::Already),
+        Ok((file, how)) => (Some(file), MergeStatus::Merged(how)),
     })
 }
 
-type Unfit = (Reason, Vec<ConflictHunk>, Option<File>);
+type MergeFailure = (ConflictReason, Vec<ConflictHunk>, Option<File>);
 
 fn three_way(
     change: &FileChange,
     ours: &File,
     mode: Mode,
-    merged: Merged,
-) -> std::result::Result<(File, MergedBy), Unfit> {
+    merged: MergeOutcome,
+) -> std::result::Result<(File, MergedBy), MergeFailure> {
     match merged {
-        Merged::Clean(bytes) => Ok((File { bytes, mode }, MergedBy::ThreeWay)),
-        Merged::Binary => Err((Reason::Binary, Vec::new(), None)),
-        Merged::Conflict { marked, hunks } => match match_anew(change, ours) {
+        MergeOutcome::Clean(bytes) => Ok((File { bytes, mode }, MergedBy::ThreeWay)),
+        MergeOutcome::Binary => Err((ConflictReason::Binary, Vec::new(), None)),
+        MergeOutcome::Conflict { marked, hunks } => match rematch_snippets(change, ours) {
             Some(bytes) => Ok((File { bytes, mode }, MergedBy::Snippet)),
-            None => Err((Reason::Content, hunks, Some(File { bytes: marked, mode }))),
+            None => Err((ConflictReason::Content, hunks, Some(File { bytes: marked, mode }))),
         },
     }
 }
 
 /// `None` unless all snippets match as stated and none seems applied already.
-fn match_anew(change: &FileChange, ours: &File) -> Option<Vec<u8>> {
+fn rematch_snippets(change: &FileChange, ours: &File) -> Option<Vec<u8>> {
     use bstr::ByteSlice;
     let already =
         |s: &super::Snippet| s.new.find(&s.old).is_some() && ours.bytes.find(&s.new).is_some();
@@ -317,20 +319,20 @@ fn merge_mode(base: Mode, ours: Mode, theirs: Mode) -> Mode {
     if ours == base { theirs } else { ours }
 }
 
-impl Resolution {
-    pub fn conflicts(&self) -> impl Iterator<Item = (&Planned, &Conflict)> {
+impl ApplyPlan {
+    pub fn conflicts(&self) -> impl Iterator<Item = (&PlannedFile, &Conflict)> {
         self.files.iter().filter_map(|file| match &file.outcome {
-            Resolved::Conflict(conflict) => Some((file, conflict)),
+            MergeStatus::Conflict(conflict) => Some((file, conflict)),
             _ => None,
         })
     }
 
-    pub fn writes(&self) -> impl Iterator<Item = &Planned> {
+    pub fn writes(&self) -> impl Iterator<Item = &PlannedFile> {
         self.files.iter().filter(|file| file.now != file.after)
     }
 
-    pub fn already(&self) -> impl Iterator<Item = &Planned> {
-        self.files.iter().filter(|file| file.outcome == Resolved::Already)
+    pub fn already(&self) -> impl Iterator<Item = &PlannedFile> {
+        self.files.iter().filter(|file| file.outcome == MergeStatus::Already)
     }
 
     pub fn is_already_there(&self) -> bool {
@@ -366,7 +368,7 @@ impl Resolution {
     /// `conflict` if lines cannot show one (binary, missing, deleted).
     pub fn with_markers(mut self) -> Result<Self> {
         for file in &mut self.files {
-            if let Resolved::Conflict(conflict) = &file.outcome {
+            if let MergeStatus::Conflict(conflict) = &file.outcome {
                 let Some(marked) = &conflict.marked else {
                     let message = format!("{} {}", file.path.display(), conflict.reason.meaning());
                     return Err(Error::new(&codes::CONFLICT, message)

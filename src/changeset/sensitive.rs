@@ -1,6 +1,6 @@
 //! Changes with hidden effects: reviewed first, and shown with the reason.
 //!
-//! Pure: by path and mode alone. Every command that shows or decides changes calls [`of`].
+//! Pure: by path and mode alone. Every command that shows or decides changes calls [`sensitive_changes`].
 
 use std::sync::LazyLock;
 
@@ -8,10 +8,10 @@ use bstr::ByteSlice as _;
 use smallvec::SmallVec;
 
 use super::instructions::{self, Instructions};
-use super::marks::Word;
+use super::marks::MarkKind;
 use super::{FileChange, Mode, RepoPath};
 
-pub trait Touched {
+pub trait TouchedPath {
     fn path(&self) -> &RepoPath;
     /// Before and after.
     fn modes(&self) -> (Option<Mode>, Option<Mode>);
@@ -19,7 +19,7 @@ pub trait Touched {
     fn origin(&self) -> Option<&RepoPath>;
 }
 
-impl Touched for FileChange {
+impl TouchedPath for FileChange {
     fn path(&self) -> &RepoPath {
         &self.path
     }
@@ -35,24 +35,24 @@ impl Touched for FileChange {
 }
 
 /// The phrase continues after the path.
-pub type Reason = (Word, &'static str);
+pub type SensitiveReason = (MarkKind, &'static str);
 
 /// In order, once per reason: a file that instructs agents may also run on developers' machines.
-pub fn of<'c, C: Touched>(
+pub fn sensitive_changes<'c, C: TouchedPath>(
     changes: &'c [C],
     instructions: &Instructions,
-) -> Vec<(&'c RepoPath, Reason)> {
+) -> Vec<(&'c RepoPath, SensitiveReason)> {
     let reasons = |change: &'c C| {
         why(change, changes, instructions).into_iter().map(|reason| (change.path(), reason))
     };
     changes.iter().flat_map(reasons).collect()
 }
 
-fn why<C: Touched>(
+fn why<C: TouchedPath>(
     change: &C,
     changes: &[C],
     instructions: &Instructions,
-) -> SmallVec<[Reason; 2]> {
+) -> SmallVec<[SensitiveReason; 2]> {
     // A moved or copied file had the mode of its source, if known.
     let source = || {
         let origin = change.origin().filter(|_| change.modes().0.is_none())?;
@@ -62,10 +62,10 @@ fn why<C: Touched>(
     let becomes_executable =
         change.modes().1 == executable && change.modes().0 != executable && source() != executable;
     let path = change.path();
-    let instructs = instructions.kind(path).map(|kind| (Word::Instructions, kind.reason()));
+    let instructs = instructions.kind(path).map(|kind| (MarkKind::Instructions, kind.reason()));
     let mut reasons: SmallVec<[_; 2]> = instructs.into_iter().chain(reason(path)).collect();
     if reasons.is_empty() && becomes_executable {
-        reasons.push((Word::Mode, "becomes executable"));
+        reasons.push((MarkKind::Mode, "becomes executable"));
     }
     reasons
 }
@@ -108,12 +108,12 @@ pub fn memory(path: &RepoPath) -> Option<MemoryFile> {
 }
 
 /// From `sensitive.txt`.
-static TABLE: LazyLock<Vec<(Reason, Vec<&str>)>> = LazyLock::new(|| {
-    let mut sections: Vec<(Reason, Vec<&str>)> = Vec::new();
+static TABLE: LazyLock<Vec<(SensitiveReason, Vec<&str>)>> = LazyLock::new(|| {
+    let mut sections: Vec<(SensitiveReason, Vec<&str>)> = Vec::new();
     let lines = include_str!("sensitive.txt").lines().filter(|line| !line.starts_with('#'));
     for line in lines {
         if let Some((word, why)) = line.split_once(": ") {
-            sections.extend(Word::parse(word).map(|word| ((word, why), Vec::new())));
+            sections.extend(MarkKind::parse(word).map(|word| ((word, why), Vec::new())));
         } else if let Some((_, patterns)) = sections.last_mut() {
             patterns.extend(line.split_whitespace());
         }
@@ -123,9 +123,9 @@ static TABLE: LazyLock<Vec<(Reason, Vec<&str>)>> = LazyLock::new(|| {
 
 /// `None` for ordinary paths; `instructions` has files that instruct agents. Case is ignored, since
 /// programs on some systems ignore it.
-fn reason(path: &RepoPath) -> Option<Reason> {
+fn reason(path: &RepoPath) -> Option<SensitiveReason> {
     if let Some(memory) = memory(path) {
-        return Some((Word::Memory, memory.reason()));
+        return Some((MarkKind::Memory, memory.reason()));
     }
     let lower = path.as_bstr().to_ascii_lowercase();
     let name = &lower[lower.rfind_byte(b'/').map_or(0, |at| at + 1)..];
@@ -257,7 +257,7 @@ mod tests {
             snippets: Vec::new(),
         };
         let changes = [change(".claude/skills/a/Makefile"), change("AGENTS.md"), change("a.rs")];
-        let found = of(&changes, &Instructions::default());
+        let found = sensitive_changes(&changes, &Instructions::default());
         let found: Vec<String> =
             found.into_iter().map(|(path, (_, why))| format!("{} {why}", path.display())).collect();
         assert_eq!(
@@ -295,7 +295,7 @@ mod tests {
         };
         let (plain, executable) = (file(Mode::Regular), file(Mode::Executable));
         let built_in = Instructions::default();
-        let told = |change| of(&[change], &built_in).len();
+        let told = |change| sensitive_changes(&[change], &built_in).len();
         assert_eq!(told(change(plain.clone(), executable.clone(), None)), 1);
         assert_eq!(told(change(None, executable.clone(), None)), 1);
         assert_eq!(told(change(None, executable.clone(), Some("old"))), 1);
@@ -304,7 +304,8 @@ mod tests {
                 path: RepoPath::new("old").unwrap(),
                 ..change(from.clone(), None, None)
             };
-            of(&[change(None, executable.clone(), Some("old")), old], &built_in).len()
+            sensitive_changes(&[change(None, executable.clone(), Some("old")), old], &built_in)
+                .len()
         };
         assert_eq!((moved(&executable), moved(&plain)), (0, 1));
         assert_eq!(told(change(executable.clone(), executable.clone(), None)), 0);

@@ -15,13 +15,13 @@ use crate::error::{Error, Result};
 const MOST_LINES: usize = 50;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edit {
+pub struct SnippetEdit {
     pub path: RepoPath,
-    pub action: Action,
+    pub action: EditAction,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum EditAction {
     /// An empty `old` creates the file.
     Replace(Snippet),
     Write {
@@ -37,7 +37,7 @@ pub enum Action {
 /// # Errors
 /// `old_content_not_found`, `old_content_ambiguous`, `file_not_found`, `file_exists`,
 /// `binary_content`, `no_change`, and errors of the snapshot.
-pub fn compile(edits: Vec<Edit>, snapshot: &dyn Snapshot) -> Result<Changeset> {
+pub fn compile(edits: Vec<SnippetEdit>, snapshot: &dyn Snapshot) -> Result<Changeset> {
     let mut changes: Vec<FileChange> = Vec::new();
     for edit in edits {
         let index = match changes.iter().position(|change| change.path == edit.path) {
@@ -60,24 +60,24 @@ pub fn compile(edits: Vec<Edit>, snapshot: &dyn Snapshot) -> Result<Changeset> {
     Changeset::new(changes)
 }
 
-fn apply_edit(change: &mut FileChange, edit: Edit) -> Result<()> {
+fn apply_edit(change: &mut FileChange, edit: SnippetEdit) -> Result<()> {
     // Snippets can match again only if they are all that happens to the file.
     let only_snippets =
         change.before.is_some() && (change.before == change.after || !change.snippets.is_empty());
     match edit.action {
-        Action::Delete => {
+        EditAction::Delete => {
             if change.after.take().is_none() {
                 return Err(missing(&edit.path));
             }
             change.snippets.clear();
         }
-        Action::Write { content, mode } => {
+        EditAction::Write { content, mode } => {
             let mode =
                 mode.or(change.after.as_ref().map(|file| file.mode)).unwrap_or(Mode::Regular);
             change.after = Some(File { bytes: content, mode });
             change.snippets.clear();
         }
-        Action::Replace(snippet) => {
+        EditAction::Replace(snippet) => {
             let Some(file) = &mut change.after else {
                 if !snippet.old.is_empty() {
                     return Err(missing(&edit.path));
@@ -299,11 +299,11 @@ mod tests {
         Snippet { old: old.into(), new: new.into(), occurrence: Occurrence::Unique }
     }
 
-    fn edit(old: &str, new: &str) -> Edit {
-        Edit { path: path(), action: Action::Replace(snippet(old, new)) }
+    fn edit(old: &str, new: &str) -> SnippetEdit {
+        SnippetEdit { path: path(), action: EditAction::Replace(snippet(old, new)) }
     }
 
-    fn result(content: &str, edits: Vec<Edit>) -> Result<String> {
+    fn result(content: &str, edits: Vec<SnippetEdit>) -> Result<String> {
         let set = compile(edits, &with(content))?;
         Ok(String::from_utf8(set.changes()[0].after.clone().unwrap().bytes).unwrap())
     }
@@ -331,7 +331,10 @@ mod tests {
     fn an_occurrence_chooses() {
         let choose = |occurrence| {
             let snippet = Snippet { occurrence, ..snippet("a", "x") };
-            result("a a a", vec![Edit { path: path(), action: Action::Replace(snippet) }])
+            result(
+                "a a a",
+                vec![SnippetEdit { path: path(), action: EditAction::Replace(snippet) }],
+            )
         };
         assert_eq!(choose(Occurrence::Nth(2)).unwrap(), "a x a");
         assert_eq!(choose(Occurrence::All).unwrap(), "x x x");

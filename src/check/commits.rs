@@ -11,7 +11,7 @@ use crate::decide;
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::proposal::Entry;
-use crate::proposal::steps::Step;
+use crate::proposal::steps::FileStep;
 use crate::repository::{Repository, tree_changes};
 use crate::scan::codes;
 use crate::store::Store;
@@ -93,23 +93,23 @@ pub fn read(repository: &Repository, id: ObjectId) -> Result<Commit> {
     let parent_tree = parents.next().flatten();
     let merged = parents.collect();
     let message = commit.message_raw().map_err(|e| failed(&e))?;
-    let proposal_ids = named(message, b"proposal-id");
-    let reviewers = named(message, b"reviewed-by");
-    let proposers = named(message, b"proposed-by");
+    let proposal_ids = trailer_values(message, b"proposal-id");
+    let reviewers = trailer_values(message, b"reviewed-by");
+    let proposers = trailer_values(message, b"proposed-by");
     let people = [commit.author().ok(), commit.committer().ok()].into_iter().flatten();
     let mut people = people.map(|who| (who.name.to_str_lossy(), who.email.to_str_lossy()));
     let agent = people
         .find_map(|(name, email)| authors::agent_of(&name, &email))
         .or_else(|| authors::agent_in(&message.to_str_lossy()));
-    let signed = signed(message);
+    let signed = agent_trailers(message);
     Ok(Commit { id, tree, parent_tree, merged, proposal_ids, reviewers, proposers, signed, agent })
 }
 
 /// Only people may be authors or accountable.
-fn signed(message: &[u8]) -> Vec<(&'static str, &'static str)> {
+fn agent_trailers(message: &[u8]) -> Vec<(&'static str, &'static str)> {
     let mut found = Vec::new();
     for key in ["Signed-off-by", "Co-authored-by"] {
-        for value in named(message, key.to_ascii_lowercase().as_bytes()) {
+        for value in trailer_values(message, key.to_ascii_lowercase().as_bytes()) {
             let (name, email) = value.split_once('<').unwrap_or((&value, ""));
             let agent = authors::agent_of(name, email.trim_end_matches('>'));
             found.extend(agent.map(|agent| (key, agent)));
@@ -120,7 +120,7 @@ fn signed(message: &[u8]) -> Vec<(&'static str, &'static str)> {
 
 /// Trailer values with the lower-case `key` anywhere in the body: a squash leaves trailers in the
 /// middle. A value may be on the next line, indented further, as git unfolds trailers.
-fn named(message: &[u8], key: &[u8]) -> Vec<String> {
+fn trailer_values(message: &[u8], key: &[u8]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::new();
     let mut lines = message.lines().skip(1).peekable();
     let indent = |line: &[u8]| line.len() - line.trim_start().len();
@@ -175,13 +175,13 @@ pub fn changes(repository: &Repository, commit: &Commit) -> Result<BTreeMap<BStr
 }
 
 #[derive(Clone, Debug)]
-pub struct ByGit {
+pub struct GitMerge {
     /// Includes conflicting files.
     pub tree: ObjectId,
     pub conflicts: Vec<BString>,
 }
 
-impl ByGit {
+impl GitMerge {
     pub fn has(&self, repository: &Repository, path: &RepoPath, entry: &Option<Entry>) -> bool {
         let is_clean = !self.conflicts.iter().any(|name| name == path.as_bstr());
         is_clean && repository.entry_at(Some(self.tree), path) == *entry
@@ -192,7 +192,7 @@ impl ByGit {
 ///
 /// # Errors
 /// `git_not_found`; `invalid_range` with git's message if git cannot merge them.
-pub fn merged_by_git(repository: &Repository, commit: &Commit) -> Result<Option<ByGit>> {
+pub fn git_merge(repository: &Repository, commit: &Commit) -> Result<Option<GitMerge>> {
     /// Exit status of a git without these options.
     const USAGE: i32 = 129;
     if commit.merged.len() != 1 {
@@ -213,11 +213,11 @@ pub fn merged_by_git(repository: &Repository, commit: &Commit) -> Result<Option<
     }
     let names = fields.take_while(|name| !name.is_empty()).map(BString::from);
     let conflicts = if answer.ok() { Vec::new() } else { names.collect() };
-    Ok(tree.map(|tree| ByGit { tree, conflicts }))
+    Ok(tree.map(|tree| GitMerge { tree, conflicts }))
 }
 
 /// True if `found`, a commit's file, has the change of `step` among others. False if undecidable.
-pub fn has(store: &Store, step: &Step, found: Option<Entry>) -> bool {
+pub fn has(store: &Store, step: &FileStep, found: Option<Entry>) -> bool {
     let mut there: BTreeMap<RepoPath, File> = BTreeMap::new();
     if let Some(entry) = found {
         // A symlink's target is not file content.
@@ -254,11 +254,11 @@ pub fn staged(repository: &Repository) -> Result<BTreeMap<BString, Option<Entry>
         .arg(tree)
         .arg("--")
         .run()?;
-    Ok(raw(&out))
+    Ok(parse_raw_diff(&out))
 }
 
 /// Parses `:<mode> <mode> <id> <id> <status>\0<path>\0` records.
-fn raw(out: &[u8]) -> BTreeMap<BString, Option<Entry>> {
+fn parse_raw_diff(out: &[u8]) -> BTreeMap<BString, Option<Entry>> {
     let mut found = BTreeMap::new();
     let mut fields = out.split(|byte| *byte == 0);
     while let (Some(facts), Some(path)) = (fields.next(), fields.next()) {
@@ -280,32 +280,35 @@ mod tests {
     fn ids_are_read_from_trailers_wherever_a_squash_left_them() {
         let message = b"Proposal-Id: prop_subject\n\nText\n\nproposal-id:  prop_a \r\n\nMore\n\n\
             Proposal-Id: prop_b\nProposal-Id: prop_a\nProposal-Id:\nNot-Proposal-Id: prop_x\n";
-        assert_eq!(named(message, b"proposal-id"), ["prop_a", "prop_b"]);
-        assert!(named(b"", b"proposal-id").is_empty());
+        assert_eq!(trailer_values(message, b"proposal-id"), ["prop_a", "prop_b"]);
+        assert!(trailer_values(b"", b"proposal-id").is_empty());
     }
 
     #[test]
     fn an_id_may_stand_on_the_line_below_as_git_unfolds_it() {
         let message =
             b"Text\n\nProposal-Id:\n prop_a\nProposal-Id: \r\n\tprop_b\nProposal-Id:\nx\n";
-        assert_eq!(named(message, b"proposal-id"), ["prop_a", "prop_b"]);
+        assert_eq!(trailer_values(message, b"proposal-id"), ["prop_a", "prop_b"]);
         // A squash indents trailers; the first one here is empty.
         let message =
             b"Text\n\n    Proposal-Id:\n    Proposed-by: bot\n    Proposal-Id:\n      prop_c";
-        assert_eq!(named(message, b"proposal-id"), ["prop_c"]);
+        assert_eq!(trailer_values(message, b"proposal-id"), ["prop_c"]);
     }
 
     #[test]
     fn agents_that_sign_are_found_and_people_are_not() {
         let message = b"Fix\n\nCo-Authored-By: Claude <noreply@anthropic.com>\n\
             Signed-off-by: Ada <ada@example.com>\nAssisted-by: Codex:gpt-5\nSigned-off-by: codex\n";
-        assert_eq!(signed(message), [("Signed-off-by", "codex"), ("Co-authored-by", "claude")]);
+        assert_eq!(
+            agent_trailers(message),
+            [("Signed-off-by", "codex"), ("Co-authored-by", "claude")]
+        );
     }
 
     #[test]
     fn raw_records_are_read() {
         let out = b":100644 100755 aa bb M\0a b\0:100644 000000 aa 00 D\0gone\0";
-        let found = raw(out);
+        let found = parse_raw_diff(out);
         let entry = Entry { id: "bb".into(), mode: "100755".into() };
         assert_eq!(found[&BString::from("a b")], Some(entry));
         assert_eq!(found[&BString::from("gone")], None);

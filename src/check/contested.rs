@@ -20,13 +20,14 @@ pub fn is_binding(store: &Store, proposal: &Proposal) -> Result<bool> {
     let changes = &proposal.current().changes;
     let is_memory = proposal.subject == Subject::Memory
         || changes.iter().any(|change| decide::is_of_memory(&change.path));
-    let is_sensitive = !sensitive::of(changes, &store.repository().instructions()).is_empty();
+    let is_sensitive =
+        !sensitive::sensitive_changes(changes, &store.repository().instructions()).is_empty();
     let takes_terminal = repository.permits()?.wants_terminal(is_memory, is_sensitive);
     let reaches = |state: &&State| {
         let is_shown = |evidence: &Evidence| !takes_terminal || *evidence == Evidence::Terminal;
         state.decision().is_some_and(|made| made.is_by_a_person() && is_shown(&made.evidence))
     };
-    let states = || std::iter::once(&proposal.state).chain(&proposal.beside).filter(reaches);
+    let states = || std::iter::once(&proposal.state).chain(&proposal.concurrent).filter(reaches);
     let first = states().next();
     Ok(first.is_some_and(|first| states().any(|other| !proposal.is_like(first, other))))
 }

@@ -4,13 +4,13 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use crate::changeset::instructions::Instructions;
-use crate::changeset::marks::{self, Mark, Word};
+use crate::changeset::marks::{self, Mark, MarkKind};
 use crate::changeset::{File, FileChange, RepoPath, sensitive};
 use crate::error::Result;
 use crate::proposal::state::Revision;
 use crate::proposal::{ChangeRecord, Proposal, ProposalId, Status};
 use crate::repository::{Repository, policy};
-use crate::scan::gate::{self, Warning};
+use crate::scan::gate::{self, ScanWarning};
 use crate::scan::{ALLOW_LIST, SIZE_LIMIT};
 use crate::store::{Store, Summary, View};
 
@@ -44,7 +44,7 @@ pub fn marks(
             }
         };
         let head = head.get_or_init(|| store.repository().head_ref()).as_deref();
-        let marks = beside(marks, summary.target_ref.as_deref(), head);
+        let marks = with_branch_mark(marks, summary.target_ref.as_deref(), head);
         if !marks.is_empty() {
             found.insert(summary.id.clone(), marks);
         }
@@ -56,27 +56,27 @@ pub fn marks(
 }
 
 /// Marks of a revision about to be decided or shown; fetches contents missing in a partial clone.
-pub fn of(store: &Store, view: &View, revision: &Revision) -> Result<Vec<Mark>> {
+pub fn revision_marks(store: &Store, view: &View, revision: &Revision) -> Result<Vec<Mark>> {
     let basis = basis_of(store.repository());
     let head = store.repository().head_ref();
     let made_for = revision.target.as_ref().and_then(|target| target.name.as_deref());
     if let Some(marks) = known(view, &basis, &revision.event)? {
-        return Ok(beside(marks, made_for, head.as_deref()));
+        return Ok(with_branch_mark(marks, made_for, head.as_deref()));
     }
     store.fetch_contents(&revision.changes);
     let (marks, is_whole) = judge(store, &revision.changes, &store.repository().instructions());
     if is_whole {
         view.keep_marks(&basis, std::iter::once((revision.event.as_str(), written(&marks))));
     }
-    Ok(beside(marks, made_for, head.as_deref()))
+    Ok(with_branch_mark(marks, made_for, head.as_deref()))
 }
 
 pub fn of_each(store: &Store, view: &View, proposals: &[Proposal]) -> Result<Vec<Vec<Mark>>> {
-    proposals.iter().map(|proposal| of(store, view, proposal.current())).collect()
+    proposals.iter().map(|proposal| revision_marks(store, view, proposal.current())).collect()
 }
 
 /// Adds the branch mark, which depends on HEAD and is never cached.
-fn beside(mut found: Vec<Mark>, made_for: Option<&str>, head: Option<&str>) -> Vec<Mark> {
+fn with_branch_mark(mut found: Vec<Mark>, made_for: Option<&str>, head: Option<&str>) -> Vec<Mark> {
     found.extend(marks::other_branch(made_for, head));
     found
 }
@@ -115,13 +115,13 @@ fn judge(
 }
 
 fn of_paths(changes: &[ChangeRecord], instructions: &Instructions) -> Vec<Mark> {
-    let sensitive = sensitive::of(changes, instructions).into_iter();
+    let sensitive = sensitive::sensitive_changes(changes, instructions).into_iter();
     let moved = |path: &RepoPath| changes.iter().any(|it| it.origin.as_ref() == Some(path));
     let is_removed = |change: &&ChangeRecord| change.after.is_none() && !moved(&change.path);
     let removed = changes.iter().filter(is_removed);
     sensitive
         .map(|(path, (word, why))| Mark::of_file(word, path, why))
-        .chain(removed.map(|change| Mark::of_file(Word::Deletes, &change.path, "is removed")))
+        .chain(removed.map(|change| Mark::of_file(MarkKind::Deletes, &change.path, "is removed")))
         .collect()
 }
 
@@ -133,7 +133,7 @@ fn larger(store: &Store, change: &ChangeRecord) -> u64 {
 
 fn of_size(change: &ChangeRecord, size: u64) -> Option<Mark> {
     let more = if size > SIZE_LIMIT { ", and is not searched" } else { "" };
-    let mark = || Mark::of_file(Word::Large, &change.path, format!("has {size} bytes{more}"));
+    let mark = || Mark::of_file(MarkKind::Large, &change.path, format!("has {size} bytes{more}"));
     (size > LARGE).then(mark)
 }
 
@@ -153,8 +153,8 @@ fn of_content(
     let Ok(changeset) = store.recorded(&here) else { return false };
     let is_binary = |change: &&FileChange| change.after.as_ref().is_some_and(File::is_binary);
     let binary = changeset.changes().iter().filter(is_binary);
-    found.extend(binary.map(|it| Mark::of_file(Word::Binary, &it.path, "is binary")));
-    match gate::review(store.repository(), &changeset, instructions) {
+    found.extend(binary.map(|it| Mark::of_file(MarkKind::Binary, &it.path, "is binary")));
+    match gate::review_warnings(store.repository(), &changeset, instructions) {
         Ok(warnings) => {
             found.extend(warnings.into_iter().map(of_warning));
             missing.is_empty()
@@ -162,7 +162,7 @@ fn of_content(
         // A broken allow list excuses nothing.
         Err(error) => {
             found.push(Mark {
-                mark: Word::Secret,
+                mark: MarkKind::Secret,
                 path: None,
                 line: None,
                 message: format!("not searched: {}", error.message()),
@@ -172,12 +172,12 @@ fn of_content(
     }
 }
 
-fn of_warning(warning: Warning) -> Mark {
+fn of_warning(warning: ScanWarning) -> Mark {
     let mark = match warning.kind {
-        _ if warning.fingerprint.is_some() => Word::Secret,
-        "bidi_control" | "invisible" | "control" => Word::HiddenCharacters,
-        _ => Word::Orders,
+        _ if warning.fingerprint.is_some() => MarkKind::Secret,
+        "bidi_control" | "invisible" | "control" => MarkKind::HiddenCharacters,
+        _ => MarkKind::Orders,
     };
-    let Warning { file_path, line, message, .. } = warning;
+    let ScanWarning { file_path, line, message, .. } = warning;
     Mark { mark, path: Some(file_path), line: Some(line), message }
 }

@@ -1,22 +1,22 @@
 //! Read-only findings over pending proposals, staged changes and commits.
 
-pub mod approved;
-pub mod brought;
+pub mod approvals;
 pub mod commits;
+pub mod conflict_check;
+pub mod contained_proposals;
 pub mod contested;
-pub mod fit;
+mod index_entries;
 pub mod instructions;
 pub mod marks;
-pub mod merged;
-mod moved;
+pub mod merged_steps;
+pub mod pending_findings;
+pub mod pending_paths;
 pub mod policy;
 pub mod range;
 pub mod relations;
+mod renamed_covers;
 pub mod rules;
 mod scope;
-pub mod touched;
-pub mod undecided;
-mod unmoved;
 
 use crate::error::Error;
 use crate::store::codes;

@@ -7,16 +7,16 @@ use bstr::BString;
 use chrono::{DateTime, Utc};
 use gix::ObjectId;
 
-use super::approved::{Cover, counts, first_difference, is_covered};
-use super::commits::{self, ByGit, Change, Commit};
-use super::touched::Pending;
-use super::{Concern, FailOn, Scope, contested, instructions, merged, moved};
+use super::approvals::{Cover, counts, first_difference, is_covered};
+use super::commits::{self, Change, Commit, GitMerge};
+use super::pending_paths::PendingPaths;
+use super::{Concern, FailOn, Scope, contested, instructions, merged_steps, renamed_covers};
 use crate::changeset::RepoPath;
 use crate::changeset::instructions::{InstructionKind, Instructions};
 use crate::changeset::sensitive::{self, MemoryFile};
 use crate::error::{Error, Result};
 use crate::proposal::state::Decision;
-use crate::proposal::steps::Step;
+use crate::proposal::steps::FileStep;
 use crate::proposal::{Actor, ChangeRecord, Entry, Proposal, Status, codes, trailers};
 use crate::report::{Finding, Level};
 use crate::repository::Repository;
@@ -25,7 +25,7 @@ use crate::store::{Space, Store, View, codes as store_codes, fetch_refspec};
 pub struct Range<'a> {
     pub store: &'a Store,
     pub view: &'a View<'a>,
-    pub pending: &'a Pending<'a>,
+    pub pending: &'a PendingPaths<'a>,
     pub scope: &'a Scope,
     pub now: DateTime<Utc>,
     pub fail_on: &'a FailOn,
@@ -66,7 +66,7 @@ impl Range<'_> {
                 let (finding, proposal) = claims.claim(name)?;
                 let is_told = finding.as_ref().is_some_and(|finding| finding.level == Level::Error);
                 let is_it = |proposal: &&Proposal| {
-                    finding.is_none() || !is_told && claims.taken_back(proposal).is_some()
+                    finding.is_none() || !is_told && claims.undone_decision(proposal).is_some()
                 };
                 held.extend(
                     proposal.as_ref().filter(is_it).map(|proposal| proposal.id.to_string()),
@@ -108,7 +108,7 @@ impl Range<'_> {
                 }
             } else {
                 found.extend(claims.extra_files(&known, &told)?);
-                known.retain(|proposal| claims.taken_back(proposal).is_none());
+                known.retain(|proposal| claims.undone_decision(proposal).is_none());
                 found.extend(claims.reviewer(&known));
             }
             show_beside(&mut found[before..], &claims.changes);
@@ -121,12 +121,16 @@ impl Range<'_> {
 fn show_beside(found: &mut [Finding], changes: &BTreeMap<BString, Change>) {
     let own = changes.iter().find(|(_, change)| change.is_own).or(changes.iter().next());
     if let Some((path, _)) = own {
-        found.iter_mut().for_each(|finding| finding.beside = Some(path.clone()));
+        found.iter_mut().for_each(|finding| finding.fallback_path = Some(path.clone()));
     }
 }
 
 /// A finding if `ids` continue behind the boundary of a shallow clone, whose changes are unknown.
-pub fn cut(repository: &Repository, ids: &[ObjectId], fail_on: &FailOn) -> Option<Finding> {
+pub fn shallow_boundary_finding(
+    repository: &Repository,
+    ids: &[ObjectId],
+    fail_on: &FailOn,
+) -> Option<Finding> {
     let last = repository.repo().shallow_commits().ok().flatten()?;
     let cut = ids.iter().find(|id| last.contains(id));
     cut.map(|id| {
@@ -164,7 +168,7 @@ struct Claims<'a> {
     /// Approvals of the named proposals.
     claimed: Vec<Cover>,
     /// Only for merge commits.
-    by_git: OnceCell<Option<ByGit>>,
+    by_git: OnceCell<Option<GitMerge>>,
 }
 
 impl Claims<'_> {
@@ -258,7 +262,7 @@ impl Claims<'_> {
 
     fn contested(&self, proposal: &Proposal) -> String {
         let (short, id) = (self.commit.short(), &proposal.id);
-        let decided = proposal.decided();
+        let decided = proposal.decision_summary();
         format!("commit {short} names {id}, which two clones decided differently: {decided}")
     }
 
@@ -268,7 +272,9 @@ impl Claims<'_> {
             return Ok(None);
         }
         let finding = self.range.fail_on.finding(Concern::Contested, self.contested(proposal));
-        Ok(Some(finding.hint(proposal.settle()).proposal(proposal.id.as_str()).by_others()))
+        Ok(Some(
+            finding.hint(proposal.settling_commands()).proposal(proposal.id.as_str()).advisory(),
+        ))
     }
 
     fn decided(&self, proposal: &Proposal) -> Result<Option<Finding>> {
@@ -285,7 +291,7 @@ impl Claims<'_> {
                 "commit {short} names {id}, which '{by}' marked {word} and nobody approved"
             );
             (Concern::MarkedWithoutApproval, message, review)
-        } else if let Some(decision) = self.taken_back(proposal) {
+        } else if let Some(decision) = self.undone_decision(proposal) {
             let by = &decision.by.name;
             let message = format!("commit {short} names {id}, which '{by}' has undone");
             if !self.is_at_the_tip(decision) {
@@ -302,7 +308,7 @@ impl Claims<'_> {
             };
             (Concern::NotApplied, message, hint)
         } else if is_contested {
-            (Concern::Contested, self.contested(proposal), proposal.settle())
+            (Concern::Contested, self.contested(proposal), proposal.settling_commands())
         } else if !counts(self.range.view, proposal)? {
             let by = proposal.decision().map(|decision| decision.by.name.clone());
             let by = by.unwrap_or_default();
@@ -315,7 +321,7 @@ impl Claims<'_> {
     }
 
     /// A person's last decision that applied the now pending `proposal`.
-    fn taken_back<'p>(&self, proposal: &'p Proposal) -> Option<&'p Decision> {
+    fn undone_decision<'p>(&self, proposal: &'p Proposal) -> Option<&'p Decision> {
         let is_pending = proposal.status(self.range.now) == Status::Pending;
         proposal.undone.last().filter(|decision| is_pending && decision.is_by_a_person())
     }
@@ -332,8 +338,9 @@ impl Claims<'_> {
             let (path, before, after) =
                 (file.path.clone(), file.before.clone(), file.after.clone());
             let had = self.range.store.repository().entry_at(self.commit.parent_tree, &path);
-            let back = Step { path: path.clone(), before: after.clone(), after: before.clone() };
-            let made = Step { path, before, after };
+            let back =
+                FileStep { path: path.clone(), before: after.clone(), after: before.clone() };
+            let made = FileStep { path, before, after };
             commits::has(self.range.store, &made, had)
                 && commits::has(self.range.store, &back, now.clone())
         };
@@ -348,14 +355,15 @@ impl Claims<'_> {
         let mut written = decision.written.iter().filter(|file| file.before != file.after);
         written.any(|file| {
             let found = self.range.store.repository().entry_at(tree, &file.path);
-            commits::has(self.range.store, &Step::from(file), found)
+            commits::has(self.range.store, &FileStep::from(file), found)
         })
     }
 
     /// Includes an undone decision if the range ends without it.
     fn covers(&self, proposal: &Proposal) -> Result<Vec<Cover>> {
-        let undone = self.taken_back(proposal).filter(|decision| !self.is_at_the_tip(decision));
-        moved::covers(self.range.view, self.commit, proposal, undone)
+        let undone =
+            self.undone_decision(proposal).filter(|decision| !self.is_at_the_tip(decision));
+        renamed_covers::covers(self.range.view, self.commit, proposal, undone)
     }
 
     /// Finding unless approved steps alone led to the approved content. Any one approval suffices.
@@ -392,7 +400,7 @@ impl Claims<'_> {
         };
         let mut approved = cover.files();
         // An undone change may be missing (a squash holds both), but its steps are checked.
-        let is_undone = self.taken_back(proposal).is_some();
+        let is_undone = self.undone_decision(proposal).is_some();
         approved.retain(|(path, _)| self.range.scope.covers(path) && !is_undone);
         let commit = self.commit;
         let lookup =
@@ -429,7 +437,7 @@ impl Claims<'_> {
         Ok(None)
     }
 
-    /// As `merged::is_merged`. In a merge commit git's own merge must have the same content, with
+    /// As `merged_steps::is_merged`. In a merge commit git's own merge must have the same content, with
     /// the approved change.
     fn is_merged(&self, cover: &Cover, path: &RepoPath) -> Result<bool> {
         let entry = |tree| self.range.store.repository().entry_at(tree, path);
@@ -440,12 +448,12 @@ impl Claims<'_> {
                 && steps.any(|step| commits::has(self.range.store, step, made.clone())));
         }
         let parent = entry(self.commit.parent_tree);
-        merged::is_merged(self.range.store, cover, &self.claimed, path, &parent, &made)
+        merged_steps::is_merged(self.range.store, cover, &self.claimed, path, &parent, &made)
     }
 
-    fn by_git(&self) -> Result<Option<&ByGit>> {
+    fn by_git(&self) -> Result<Option<&GitMerge>> {
         if self.by_git.get().is_none() {
-            let made = commits::merged_by_git(self.range.store.repository(), self.commit)?;
+            let made = commits::git_merge(self.range.store.repository(), self.commit)?;
             self.by_git.get_or_init(|| made);
         }
         Ok(self.by_git.get().and_then(Option::as_ref))
@@ -456,7 +464,7 @@ impl Claims<'_> {
     }
 
     /// True if a merge with one parent's `entry` drops another parent's change.
-    fn is_left_out(&self, path: &RepoPath, entry: &Option<Entry>) -> Result<bool> {
+    fn drops_parent_change(&self, path: &RepoPath, entry: &Option<Entry>) -> Result<bool> {
         Ok(match self.by_git()? {
             Some(it) => !it.has(self.range.store.repository(), path, entry),
             // git cannot merge more than two parents here.
@@ -466,7 +474,7 @@ impl Claims<'_> {
 
     /// A merge that takes one side's file changes it only if it drops the other side's change.
     fn is_changed(&self, path: &RepoPath, change: &Change) -> Result<bool> {
-        Ok(change.is_own || self.is_left_out(path, &change.entry)?)
+        Ok(change.is_own || self.drops_parent_change(path, &change.entry)?)
     }
 
     /// True if the commit equals git's own merge of two parents. Before git 2.38 dropped changes go

@@ -5,13 +5,13 @@ use std::ops::Range;
 
 use chrono::{DateTime, Utc};
 
-use super::fit::Fit;
+use super::conflict_check::ConflictCheck;
 use crate::changeset::RepoPath;
 use crate::decide;
 use crate::error::Result;
-use crate::proposal::relations::{self, Lower, Open, Relations, Touch};
+use crate::proposal::relations::{self, Dependency, PendingProposal, Relations, TouchedFile};
 use crate::proposal::state::{Decision, State};
-use crate::proposal::steps::Step;
+use crate::proposal::steps::FileStep;
 use crate::proposal::{Entry, Proposal, ProposalId, Status};
 use crate::store::{Digest, Store, View};
 
@@ -33,7 +33,7 @@ pub fn relations(
     now: DateTime<Utc>,
 ) -> Result<BTreeMap<ProposalId, Relations>> {
     let repository = store.repository();
-    let fit = Fit::new(store);
+    let fit = ConflictCheck::new(store);
     let mut head = None;
     let mut is_present = |path: &str, entry: &Entry| {
         let Ok(path) = RepoPath::new(path) else { return false };
@@ -50,7 +50,7 @@ pub fn relations(
         if let Some(lower) = lower.filter(|lower| lower.summary.thread != upper.summary.thread) {
             let is_revised = lower.summary.revision != on.revision;
             let id = lower.summary.id.clone();
-            recorded.insert(upper.summary.id.clone(), Lower { id, is_revised });
+            recorded.insert(upper.summary.id.clone(), Dependency { id, is_revised });
             continue;
         }
         // A younger proposal may make now what a decision on the lower one has left out.
@@ -64,7 +64,7 @@ pub fn relations(
             if let Some(lower) = view.only_one_making((path, base), id, now)?
                 && !is_present(&path.display().to_string(), base)
             {
-                recorded.entry(id.clone()).or_insert(Lower { id: lower, is_revised: false });
+                recorded.entry(id.clone()).or_insert(Dependency { id: lower, is_revised: false });
             }
         }
     }
@@ -72,7 +72,7 @@ pub fn relations(
 }
 
 /// The files that several of `pending` change, and what each makes of them. Files that few change come first.
-fn opened(pending: &[&Digest]) -> Vec<Open> {
+fn opened(pending: &[&Digest]) -> Vec<PendingProposal> {
     let mut count: BTreeMap<&RepoPath, usize> = BTreeMap::new();
     for file in pending.iter().flat_map(|digest| &digest.files) {
         *count.entry(&file.path).or_default() += 1;
@@ -98,8 +98,8 @@ fn opened(pending: &[&Digest]) -> Vec<Open> {
     let mut open = Vec::new();
     for digest in pending {
         let files = digest.files.iter().filter(|file| shared.contains(&file.path));
-        let touches: Vec<Touch> = files
-            .map(|file| Touch {
+        let touches: Vec<TouchedFile> = files
+            .map(|file| TouchedFile {
                 path: file.path.display().to_string(),
                 before: file.before.clone(),
                 after: file.after.clone(),
@@ -112,7 +112,11 @@ fn opened(pending: &[&Digest]) -> Vec<Open> {
         let earlier = digest.made.iter();
         let earlier =
             earlier.filter_map(|(path, made)| Some((path.display().to_string(), made.clone()?)));
-        open.push(Open { id: digest.summary.id.clone(), touches, earlier: earlier.collect() });
+        open.push(PendingProposal {
+            id: digest.summary.id.clone(),
+            touches,
+            earlier: earlier.collect(),
+        });
     }
     open
 }
@@ -148,7 +152,7 @@ pub fn has_others(view: &View, now: DateTime<Utc>, proposals: &[Proposal]) -> Re
 
 /// Fate of the proposal below, as in `prop_x, which was rejected`, if its result is unavailable or
 /// missing in the files.
-pub fn made_on(
+pub fn lower_fate(
     store: &Store,
     view: &View,
     now: DateTime<Utc>,
@@ -182,15 +186,15 @@ fn is_in_files(store: &Store, lower: &Decision, upper: &Proposal) -> bool {
     let Ok(tree) = store.repository().worktree() else { return true };
     let changes = &upper.current().changes;
     let mut written = lower.written.iter().filter(|it| changes.iter().any(|c| c.path == it.path));
-    written.all(|it| decide::contains(store, &Step::from(it), &tree).unwrap_or(true))
+    written.all(|it| decide::contains(store, &FileStep::from(it), &tree).unwrap_or(true))
 }
 
-pub fn stands_on(lower: &[Lower]) -> Option<String> {
+pub fn stack_text(lower: &[Dependency]) -> Option<String> {
     named(lower).map(|lower| format!("stands on {lower}"))
 }
 
 /// Such as `prop_x and 2 more`.
-pub fn named(lower: &[Lower]) -> Option<String> {
+pub fn named(lower: &[Dependency]) -> Option<String> {
     let (first, more) = lower.split_first()?;
     let revised = if first.is_revised { " (an earlier revision)" } else { "" };
     let others = match more.len() {

@@ -143,7 +143,7 @@ impl FailOn {
             let concern = *concern.unwrap_or(&Concern::ThreadDamaged);
             let finding = self.finding(concern, trouble.message()).hint(concern.rule().help);
             let id = trouble.proposal.as_ref();
-            id.map_or(finding.clone(), |id| finding.proposal(id.as_str())).by_others()
+            id.map_or(finding.clone(), |id| finding.proposal(id.as_str())).advisory()
         };
         found.iter().map(finding).collect()
     }

@@ -3,17 +3,17 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::apply::answer::FileItem;
 use super::apply::conflicts::refuse_conflicts;
-use super::apply::preview::{not_approved, of_proposal, present};
-use super::asking::Asking;
+use super::apply::document::FileItem;
+use super::apply::preview::{name_proposal, not_approved, present};
+use super::authorisation::AuthorityRequest;
 use super::marks::notice;
-use super::which::Several;
+use super::selection::ProposalArgs;
 use super::{Context, Format};
 use crate::changeset::marks::in_question;
 use crate::check::marks;
-use crate::decide::approve::{Approved, Remarks};
-use crate::decide::{self, Ahead, Shown};
+use crate::decide::approve::{ApproveResult, Remarks};
+use crate::decide::{self, DecisionPlan, PlannedFiles};
 use crate::error::{Exit, Result};
 use crate::proposal::document::{self, file_path};
 use crate::proposal::rules::Verb;
@@ -36,7 +36,7 @@ use crate::store::Store;
   aye approve m4k8@3f9c02d71b5e --yes -m 'Tested on Windows'")]
 pub struct Args {
     #[command(flatten)]
-    pub which: Several,
+    pub which: ProposalArgs,
     /// Do not ask.
     #[arg(long, short = 'y')]
     pub yes: bool,
@@ -53,12 +53,12 @@ pub struct Answer {
     /// Always true.
     pub success: bool,
     /// The proposals, in the order given.
-    pub proposals: Vec<Item>,
+    pub proposals: Vec<ApprovedItem>,
 }
 
 /// One approved proposal.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Item {
+pub struct ApprovedItem {
     /// The id.
     pub proposal_id: String,
     /// The first changed file.
@@ -87,7 +87,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let marks = marks::of_each(&store, &view, &proposals)?;
     drop(view);
-    let asking = Asking {
+    let asking = AuthorityRequest {
         verb: Verb::Approve,
         proposals: &proposals,
         yes: args.yes,
@@ -98,7 +98,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         ),
         command: &format!("aye approve {}", ids.join(" ")),
     };
-    let by_flag = context.by_flag(&store, &asking)?;
+    let by_flag = context.authorise_by_flag(&store, &asking)?;
     let asks = by_flag.is_none();
     loop {
         let shown = shown(&store, &proposals)?;
@@ -108,25 +108,26 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         } else {
             marks.iter().for_each(|marks| notice(context, marks));
         }
-        let Some(authority) = context.asked(&store, &asking, by_flag.clone())? else {
+        let Some(authority) = context.authorise_by_question(&store, &asking, by_flag.clone())?
+        else {
             return context.declined("nothing approved");
         };
         let remarks = Remarks { reason: args.reason.clone(), unshown_lines: 0 };
         match record(context, &store, &authority, &shown, &remarks) {
             // Only a person can look again.
             Err(error) if asks && error.is(&codes::CHANGED_SINCE_SHOWN) => {
-                context.look_again(&error);
+                context.note_changed(&error);
             }
             other => return other,
         }
     }
 }
 
-fn shown(store: &Store, proposals: &[Proposal]) -> Result<Vec<Shown>> {
+fn shown(store: &Store, proposals: &[Proposal]) -> Result<Vec<DecisionPlan>> {
     let view = store.view()?;
     let each = |proposal: &Proposal| {
-        let shown = Ahead::new(store.repository())?.show(store, &view, proposal, None, None);
-        shown.map_err(|error| of_proposal(error, &proposal.id))
+        let shown = PlannedFiles::new(store.repository())?.show(store, &view, proposal, None, None);
+        shown.map_err(|error| name_proposal(error, &proposal.id))
     };
     proposals.iter().map(each).collect()
 }
@@ -135,10 +136,10 @@ fn record(
     context: &mut Context,
     store: &Store,
     authority: &Authority,
-    shown: &[Shown],
+    shown: &[DecisionPlan],
     remarks: &Remarks,
 ) -> Result<Exit> {
-    let mut items: Vec<Item> = Vec::new();
+    let mut items: Vec<ApprovedItem> = Vec::new();
     for shown in shown {
         let (now, proposal) = (context.now, &shown.proposal);
         let approved = decide::approve(store, authority, now, proposal, remarks, Some(shown));
@@ -162,13 +163,13 @@ fn record(
     context.emit(Format::Text, &answer, || answer.proposals.iter().map(text).collect())
 }
 
-fn item(store: &Store, proposal: &Proposal, approved: Approved) -> Result<Item> {
+fn item(store: &Store, proposal: &Proposal, approved: ApproveResult) -> Result<ApprovedItem> {
     let now = store.view()?.proposal(&proposal.id)?;
     let file = |file| {
         let item = FileItem::new(file);
         FileItem { not_approved: approved.not_approved.contains(&item.path), ..item }
     };
-    Ok(Item {
+    Ok(ApprovedItem {
         proposal_id: proposal.id.to_string(),
         file_path: file_path(proposal.current()),
         status: Status::Pending,
@@ -178,7 +179,7 @@ fn item(store: &Store, proposal: &Proposal, approved: Approved) -> Result<Item> 
     })
 }
 
-fn text(item: &Item) -> String {
+fn text(item: &ApprovedItem) -> String {
     let others = match item.approvals.len() {
         0 | 1 => String::new(),
         count => format!(", {count} approvals"),

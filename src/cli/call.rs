@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Context, Format, output, paths, tool};
 use crate::error::{Error, Exit, Result};
-use crate::tools::registry::{Form, TOOLS, Tool};
+use crate::tools::registry::{OutputFormat, TOOLS, Tool};
 use crate::tools::{self, json};
 
 const EXAMPLES: &str = "
@@ -66,8 +66,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 
 fn own_format(tool: &Tool) -> Format {
     match tool.form {
-        Form::Json => Format::Json,
-        Form::Yaml(_) => Format::Yaml,
+        OutputFormat::Json => Format::Json,
+        OutputFormat::Yaml(_) => Format::Yaml,
     }
 }
 

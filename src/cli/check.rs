@@ -7,11 +7,11 @@ use chrono::Duration;
 
 use super::filters::SubjectKind;
 use super::propose::duration;
-use super::{Context, idle};
+use super::{Context, idle_stamp};
 use crate::app::check as app;
+use crate::check::pending_findings::{self, Options};
 use crate::check::range::{self, Range};
-use crate::check::undecided::{self, Options};
-use crate::check::{Concern, FailOn, Scope, commits, policy, touched::Pending};
+use crate::check::{Concern, FailOn, Scope, commits, pending_paths::PendingPaths, policy};
 use crate::error::{Error, Exit, Result, codes};
 use crate::git::COMMITTING;
 use crate::proposal::event::Subject;
@@ -71,13 +71,13 @@ pub struct Args {
 /// `invalid_range`, `usage`.
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let looked = look(context, args);
-    context.emit_looked(report(), looked)
+    context.emit_report_or_error(report(), looked)
 }
 
 fn look(context: &mut Context, args: &Args) -> Result<Report> {
     let plain = !args.staged && args.range.is_none();
     let fail_on = FailOn::parse("--fail-on", &args.fail_on)?;
-    let idle = if plain { idle::is_settled } else { idle::is_idle };
+    let idle = if plain { idle_stamp::is_settled } else { idle_stamp::is_idle };
     let mut report = report();
     if args.range.is_none() && idle(context) {
         // Nothing is pending or contested, so no finding is possible.
@@ -101,16 +101,16 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
         report.extend(fail_on.troubles(&view.troubles()?));
         let is_idle = subjects.is_empty() && report.findings().is_empty();
         if is_idle && scope.is_everything() {
-            idle::stamp(context, &store, &view);
+            idle_stamp::stamp(context, &store, &view);
         }
         let (max_pending, soon) = (args.max_pending, args.expiring_within);
         let options = Options { max_pending, soon, fail_on };
-        report.extend(undecided::findings(&subjects, context.now, &options));
+        report.extend(pending_findings::findings(&subjects, context.now, &options));
         report.sort();
         return Ok(report);
     }
     let except = committing(context);
-    let pending = Pending::new(&view, context.now, &scope, &except);
+    let pending = PendingPaths::new(&view, context.now, &scope, &except);
     if args.staged && pending.may_touch()? {
         report.extend(app::staged(&store, &view, &pending, &fail_on)?);
     }
@@ -121,7 +121,7 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
             context.note(&format!("aye: there are no commits in {}", escape::line(words)));
         }
         let (now, require_proposal) = (context.now, args.require_proposal);
-        report.extend(range::cut(store.repository(), &ids, &fail_on));
+        report.extend(range::shallow_boundary_finding(store.repository(), &ids, &fail_on));
         let (store, view, pending, scope, fail_on) = (&store, &view, &pending, &scope, &fail_on);
         let range = Range { store, view, pending, scope, now, fail_on, require_proposal };
         report.extend(range.findings(&ids)?);
@@ -133,19 +133,19 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
 /// The check of pre-commit.
 pub(super) fn staged(context: &mut Context) -> Result<Report> {
     let mut report = report();
-    if idle::is_idle(context) {
+    if idle_stamp::is_idle(context) {
         return Ok(report);
     }
     let store = context.store_here()?;
     let view = store.view()?;
     let (scope, except) = (Scope::default(), committing(context));
-    let pending = Pending::new(&view, context.now, &scope, &except);
+    let pending = PendingPaths::new(&view, context.now, &scope, &except);
     if pending.may_touch()? {
-        let fail_on = hook_fail_on(context, store.repository());
+        let fail_on = read_hook_fail_on(context, store.repository());
         report.extend(app::staged(&store, &view, &pending, &fail_on)?);
     } else if view.contested(context.now)?.is_empty() {
         // The stamp also means that nothing is contested.
-        idle::stamp(context, &store, &view);
+        idle_stamp::stamp(context, &store, &view);
     }
     Ok(report)
 }
@@ -164,7 +164,7 @@ pub(super) fn committing(context: &Context) -> Vec<String> {
 
 /// Adds up `aye.hookFailOn` of all levels of git's configuration. A level with an unknown word
 /// counts every finding.
-pub(super) fn hook_fail_on(context: &Context, repository: &Repository) -> FailOn {
+pub(super) fn read_hook_fail_on(context: &Context, repository: &Repository) -> FailOn {
     let mut found: Option<FailOn> = None;
     for text in repository.config_at_levels("aye.hookFailOn") {
         let words = text.split([',', ' ', '\t']).filter(|word| !word.is_empty());

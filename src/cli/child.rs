@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-pub struct Stop {
-    told: Vec<(i32, std::sync::Arc<std::sync::atomic::AtomicBool>, std::cell::Cell<bool>)>,
+pub struct StopSignals {
+    signals: Vec<(i32, std::sync::Arc<std::sync::atomic::AtomicBool>, std::cell::Cell<bool>)>,
 }
 
-impl Stop {
+impl StopSignals {
     pub const ALL: [i32; 3] = {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         [SIGINT, SIGTERM, SIGHUP]
@@ -24,13 +24,13 @@ impl Stop {
                 .map_err(|e| Error::io("listen for signals", &e))?;
             told.push((*signal, flag, std::cell::Cell::new(false)));
         }
-        Ok(Self { told })
+        Ok(Self { signals: told })
     }
 
     /// Passes each signal on once. A second Ctrl-C, from the terminal, is harmless.
     fn pass_on(&self, child: &std::process::Child) {
         use std::sync::atomic::Ordering::Relaxed;
-        for (signal, flag, passed) in &self.told {
+        for (signal, flag, passed) in &self.signals {
             if flag.load(Relaxed)
                 && !passed.replace(true)
                 && let Some(signal) = rustix::process::Signal::from_named_raw(*signal)
@@ -42,12 +42,12 @@ impl Stop {
         }
     }
 
-    pub fn was_told(&self) -> bool {
-        self.told.iter().any(|(_, flag, _)| flag.load(std::sync::atomic::Ordering::Relaxed))
+    pub fn was_signalled(&self) -> bool {
+        self.signals.iter().any(|(_, flag, _)| flag.load(std::sync::atomic::Ordering::Relaxed))
     }
 }
 
-impl Stop {
+impl StopSignals {
     /// Waits for `child` and passes signals on.
     pub fn wait(&self, child: &mut Child) -> Result<ExitStatus> {
         let mut pause = Duration::from_millis(1);

@@ -1,9 +1,9 @@
 //! The command `aye comment`.
 
 use super::propose::warn;
-use super::which::One;
+use super::selection::ProposalArg;
 use super::{Context, Format, paths};
-use crate::app::comment::{self, MOST, Saying};
+use crate::app::comment::{self, CommentRequest, MOST};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::event::Evidence;
@@ -23,7 +23,7 @@ use crate::proposal::event::Evidence;
   aye comment m4k8 --request-changes -m 'Please add a test'")]
 pub struct Args {
     #[command(flatten)]
-    pub which: One,
+    pub which: ProposalArg,
     /// The text (- for standard input).
     #[arg(short = 'm', long = "message", value_name = "TEXT")]
     pub message: Option<String>,
@@ -75,7 +75,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         None => String::new(),
     };
     let resolves = args.resolve.is_some();
-    let saying = Saying {
+    let saying = CommentRequest {
         body,
         path: args.path.map(RepoPath::new).transpose()?,
         lines: args.line,

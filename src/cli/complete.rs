@@ -8,7 +8,7 @@ use clap_complete::env::CompleteEnv;
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
 
 use crate::proposal::Status;
-use crate::session::Home;
+use crate::session::SessionStore;
 use crate::store::{Filter, Store, Summary};
 use crate::text::escape;
 
@@ -76,7 +76,7 @@ fn is_called(arg: &clap::Arg, names: &[&str]) -> bool {
 fn sessions() -> Vec<CompletionCandidate> {
     let found = || {
         let store = Store::discover(Path::new("."))?;
-        Home::open(store.repository().common_dir(), Path::new(""))
+        SessionStore::open(store.repository().common_dir(), Path::new(""))
     };
     let names = found().ok().flatten().map(|home| home.names()).unwrap_or_default();
     names.into_iter().map(CompletionCandidate::new).collect()

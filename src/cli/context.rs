@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 
 use super::Global;
 use super::output::Format;
-use crate::patience;
+use crate::process_wait;
 use crate::repository::Upkeep;
 use crate::store::{Announced, Notices};
 use crate::text::escape;
@@ -49,7 +49,7 @@ impl Context {
             clap::ColorChoice::Auto => auto_color(),
         };
         if !global.quiet {
-            patience::report_to(|line| {
+            process_wait::report_to(|line| {
                 let _ = writeln!(io::stderr(), "note: {}", escape::line(line));
             });
         }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{Context, Format};
 use crate::actor::startup;
 use crate::app::doctor::table::remedy;
-use crate::app::doctor::{self, Findings, Problem, Wanted};
+use crate::app::doctor::{self, ExamineOptions, Findings, Problem};
 use crate::error::{Exit, Result};
 use crate::shell::sandbox;
 use crate::store::{Space, Store};
@@ -79,7 +79,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     store.ask_again();
     let actor = context.actor(store.repository());
-    let wanted = Wanted { full: args.full, repair: args.repair };
+    let wanted = ExamineOptions { full: args.full, repair: args.repair };
     let found = doctor::examine(&store, &actor, wanted, context.now)?;
     print(context, &store, found)
 }

@@ -7,7 +7,7 @@ use crate::proposal::event::Subject;
 use crate::store::Filter;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Which {
+pub enum StatusFilter {
     /// Waiting for a decision.
     #[default]
     Pending,
@@ -87,7 +87,7 @@ impl FilterArgs {
     }
 }
 
-impl Which {
+impl StatusFilter {
     pub fn status(self) -> Option<Status> {
         match self {
             Self::Pending => Some(Status::Pending),

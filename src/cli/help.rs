@@ -47,7 +47,7 @@ pub fn answer(args: &[OsString]) -> Option<Exit> {
     let global = Global { no_pager: unpaged, ..Global::default() };
     let mut context = Context::from_process(&global);
     let palette = if context.color { Palette::new(|_| None) } else { Palette::plain() };
-    let mut text = printed(&page, &palette);
+    let mut text = render(&page, &palette);
     if <super::Cli as clap::CommandFactory>::command().find_subcommand(name).is_some() {
         text += &format!("\nThe flags of the command: aye {name} --help\n");
     }
@@ -61,7 +61,7 @@ pub fn answer(args: &[OsString]) -> Option<Exit> {
 }
 
 /// Drops the tests' marker comments and highlights headings.
-fn printed(text: &str, palette: &Palette) -> String {
+fn render(text: &str, palette: &Palette) -> String {
     let mut out = String::new();
     let mut is_code = false;
     for line in text.lines().filter(|line| !line.starts_with("<!--")) {
@@ -80,8 +80,8 @@ mod tests {
     #[test]
     fn marks_are_left_out_and_titles_stand_out() {
         let text = "# One\n\n<!-- replay -->\n```sh\n# two\n```\n";
-        assert_eq!(printed(text, &Palette::plain()), "# One\n\n```sh\n# two\n```\n");
-        let coloured = printed(text, &Palette::new(|_| None));
+        assert_eq!(render(text, &Palette::plain()), "# One\n\n```sh\n# two\n```\n");
+        let coloured = render(text, &Palette::new(|_| None));
         assert_eq!(coloured.matches("\x1b[1m").count(), 1, "{coloured:?}");
     }
 

@@ -4,11 +4,11 @@ use std::ffi::OsString;
 
 use super::Context;
 use crate::error::{Error, Exit, Result};
-use crate::hooks::{Hook, Place, State};
+use crate::hooks::{Hook, HookDirectory, HookState};
 use crate::store::Store;
 use crate::text::escape;
 
-mod pushed;
+mod ref_updates;
 mod run;
 mod trailers;
 
@@ -89,7 +89,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 fn install(context: &mut Context, hooks: &[Hook]) -> Result<Exit> {
     const COMMAND: &str = "aye hooks install";
     let found = Store::discover(&context.directory)?;
-    let place = Place::find(found.repository())?;
+    let place = HookDirectory::find(found.repository())?;
     let program = program()?;
     // A session's hooks belong to its agent.
     if context.refuse_session(found.repository()).is_ok() {
@@ -106,20 +106,20 @@ fn install(context: &mut Context, hooks: &[Hook]) -> Result<Exit> {
     show(context, &place)
 }
 
-fn place(context: &Context) -> Result<Place> {
+fn place(context: &Context) -> Result<HookDirectory> {
     let found = Store::discover(&context.directory)?;
-    Place::find(found.repository())
+    HookDirectory::find(found.repository())
 }
 
-fn show(context: &mut Context, place: &Place) -> Result<Exit> {
+fn show(context: &mut Context, place: &HookDirectory) -> Result<Exit> {
     let program = program()?;
     let mut text = format!("{}\n", escape::line(&place.directory.to_string_lossy()));
     for hook in Hook::ALL {
         let state = match place.state(hook, &program) {
-            State::Absent => "not installed",
-            State::Installed => "installed",
-            State::Outdated => "installed by another aye; `aye hooks install` updates it",
-            State::Other => "another hook",
+            HookState::Absent => "not installed",
+            HookState::Installed => "installed",
+            HookState::Outdated => "installed by another aye; `aye hooks install` updates it",
+            HookState::Other => "another hook",
         };
         let chained = if place.is_chained(hook) { " (an earlier hook runs first)" } else { "" };
         text += &format!("  {:<13}{state}{chained}\n", hook.name());

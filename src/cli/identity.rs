@@ -63,7 +63,7 @@ impl Context {
             store.write_only_as(store.repository().trusted_config("aye.clone"))?;
         }
         store.repository().share();
-        self.settle(&store);
+        self.recover_leftovers(&store);
         Ok(store)
     }
 

@@ -4,7 +4,7 @@ mod remove;
 
 use super::Context;
 use super::configuration::{self, DECORATION};
-use super::memory::init::{Args as MemoryArgs, Initialized, scaffold};
+use super::memory::init::{Args as MemoryArgs, ScaffoldOutcome, scaffold};
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::{Exit, Result};
 use crate::repository::{Repository, policy};
@@ -75,8 +75,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 }
 
 /// Writes a missing policy, or returns the missing line that names the repository.
-fn policy_file(repository: &Repository, files: &mut Initialized) -> Result<Option<String>> {
-    let id = format!("{:016x}{:016x}", crate::beneath::random(), crate::beneath::random());
+fn policy_file(repository: &Repository, files: &mut ScaffoldOutcome) -> Result<Option<String>> {
+    let id = format!("{:016x}{:016x}", crate::beneath::random_id(), crate::beneath::random_id());
     let (tree, path) = (repository.worktree()?, RepoPath::new(policy::PATH)?);
     let committed = || repository.policy().is_ok_and(|policy| policy.blob.is_some());
     if tree.file(&path)?.is_none() && !committed() {

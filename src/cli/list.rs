@@ -2,9 +2,9 @@
 
 mod table;
 
-use super::filters::{FilterArgs, Which};
-use super::{Context, Format, idle, overview, pager};
-use crate::app::listing::{Gone, List, Marks, items};
+use super::filters::{FilterArgs, StatusFilter};
+use super::{Context, Format, idle_stamp, overview, pager};
+use crate::app::listing::{List, ListFacts, PurgedItem, items};
 use crate::error::{Exit, Result};
 use crate::render::age;
 use crate::store::{PurgeRecord, Store, Summary};
@@ -31,7 +31,7 @@ asked for.")]
 pub struct Args {
     /// Proposals of this status.
     #[arg(long, value_enum, default_value = "pending", value_name = "STATUS")]
-    pub status: Which,
+    pub status: StatusFilter,
     /// Print how many are pending (in conflict, expiring within a day), how many were sent back to
     /// their agents, and how many were decided differently in two clones.
     #[arg(long, conflicts_with_all = LISTED)]
@@ -55,48 +55,48 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return overview::prompt(context);
     }
     // Hooks and prompts ask this all day: avoid opening the repository.
-    let usual = args.status == Which::Pending && args.filters.is_empty();
-    if usual && idle::is_idle(context) {
-        return print(context, None, &Found::default());
+    let usual = args.status == StatusFilter::Pending && args.filters.is_empty();
+    if usual && idle_stamp::is_idle(context) {
+        return print(context, None, &Listing::default());
     }
     let store = context.store()?;
     let _head = store.repository().pin_head();
-    let is_all = args.status == Which::All && args.filters.is_empty();
+    let is_all = args.status == StatusFilter::All && args.filters.is_empty();
     let limit = args.filters.limit;
     let mut filter = args.filters.filter(args.status.status());
     // The limit applies to the review order.
-    let is_pending = args.status == Which::Pending;
+    let is_pending = args.status == StatusFilter::Pending;
     if is_pending {
         filter.limit = None;
     }
     let view = store.view()?;
     let summaries = view.proposals(&filter, context.now)?;
     if usual && summaries.is_empty() && view.contested(context.now)?.is_empty() {
-        idle::stamp(context, &store, &view);
+        idle_stamp::stamp(context, &store, &view);
     }
     let purged = if is_all { view.purged()? } else { Vec::new() };
-    let marks = Marks::of(&store, &view, context.now, &summaries)?;
+    let marks = ListFacts::of(&store, &view, context.now, &summaries)?;
     let mut summaries = marks.in_order(summaries);
     if let Some(limit) = limit.filter(|_| is_pending) {
         summaries.truncate(limit);
     }
-    print(context, Some(&store), &Found { status: args.status, summaries, marks, purged })
+    print(context, Some(&store), &Listing { status: args.status, summaries, marks, purged })
 }
 
 #[derive(Default)]
-struct Found {
-    status: Which,
+struct Listing {
+    status: StatusFilter,
     summaries: Vec<Summary>,
-    marks: Marks,
+    marks: ListFacts,
     purged: Vec<PurgeRecord>,
 }
 
 /// `store` is `None` if the stamp answered.
-fn print(context: &mut Context, store: Option<&Store>, found: &Found) -> Result<Exit> {
+fn print(context: &mut Context, store: Option<&Store>, found: &Listing) -> Result<Exit> {
     if context.format_or(Format::Text) != Format::Text {
         let proposals = items(&found.summaries, &found.marks);
         let count = proposals.len();
-        let purged = found.purged.iter().map(Gone::from).collect();
+        let purged = found.purged.iter().map(PurgedItem::from).collect();
         let list = List { schema: "aye/list@1", proposals, count, purged };
         return context.emit(Format::Text, &list, String::new);
     }

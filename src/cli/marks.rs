@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, Utc};
 
-use crate::app::listing::Marks;
-use crate::changeset::marks::{Mark, Word, short_branch};
+use crate::app::listing::ListFacts;
+use crate::changeset::marks::{Mark, MarkKind, short_branch};
 use crate::cli::Context;
 use crate::proposal::{ProposalId, Status};
 use crate::render::age;
@@ -41,7 +41,7 @@ pub fn notice(context: &Context, marks: &[Mark]) {
 /// Escapes the marks; a status other than `ordinary` comes first.
 pub fn of(
     summary: &Summary,
-    marks: &Marks,
+    marks: &ListFacts,
     ordinary: Option<Status>,
     now: DateTime<Utc>,
 ) -> Vec<(Role, String)> {
@@ -56,7 +56,7 @@ pub fn of(
     }
     let is_pending = summary.status == Status::Pending;
     let own = marks.of_proposal(&summary.id);
-    let is_elsewhere = own.iter().any(|mark| mark.mark == Word::OtherBranch);
+    let is_elsewhere = own.iter().any(|mark| mark.mark == MarkKind::OtherBranch);
     if !own.is_empty() {
         add(Role::Warn, "!".into());
     }
@@ -86,8 +86,8 @@ pub fn of(
     }
     if let Some(related) = marks.relations(&summary.id) {
         let more = |count: usize| if count > 1 { format!("+{}", count - 1) } else { String::new() };
-        if let Some(lower) = related.stands_on.first() {
-            let more = more(related.stands_on.len());
+        if let Some(lower) = related.depends_on.first() {
+            let more = more(related.depends_on.len());
             add(Role::Dim, format!("↳ {}{more}", short(&lower.id, FEWEST)));
         }
         if let Some(other) = related.same_lines.named.first() {
@@ -101,7 +101,7 @@ pub fn of(
         None => {}
     }
     if is_pending && summary.expires_at - now <= SOON {
-        add(Role::Warn, format!("expires {}", age::left(summary.expires_at, now)));
+        add(Role::Warn, format!("expires {}", age::short_until(summary.expires_at, now)));
     }
     found
 }
@@ -121,7 +121,7 @@ pub fn by(summary: &Summary) -> String {
 /// Groups by agent and task; those sent back come last. `number` is the position in the review.
 pub fn grouped(
     summaries: &[Summary],
-    marks: &Marks,
+    marks: &ListFacts,
     now: DateTime<Utc>,
     number: impl Fn(&ProposalId) -> Option<usize>,
 ) -> Vec<Group> {

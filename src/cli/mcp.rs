@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Context;
 use super::tool::{self, Client};
 use crate::error::{Error, Exit, Result, codes};
-use crate::mcp::{self, Called, Cancel, Host, Server};
+use crate::mcp::{self, CallResult, Cancel, Server, ToolHost};
 use crate::tools::registry::{TOOLS, Tool};
 
 /// Serve the tools to a coding agent, over the Model Context Protocol on standard input and output.
@@ -53,7 +53,7 @@ struct Call {
     client: Option<String>,
 }
 
-impl Host for Tools {
+impl ToolHost for Tools {
     fn call(
         &self,
         tool: &'static Tool,
@@ -61,17 +61,17 @@ impl Host for Tools {
         arguments: Value,
         client: Option<&str>,
         cancel: &Cancel,
-    ) -> Called {
+    ) -> CallResult {
         let (name, client) = (name.to_owned(), client.map(str::to_owned));
         // Tools that write are not stopped half-way.
-        let cancel = tool.reads_only.then_some(cancel);
+        let cancel = tool.read_only.then_some(cancel);
         let called = self.call_apart(&Call { name, arguments, client }, cancel);
-        called.unwrap_or_else(|error| Called::new(tool, Err(error)))
+        called.unwrap_or_else(|error| CallResult::new(tool, Err(error)))
     }
 }
 
 impl Tools {
-    fn call_apart(&self, call: &Call, cancel: Option<&Cancel>) -> Result<Called> {
+    fn call_apart(&self, call: &Call, cancel: Option<&Cancel>) -> Result<CallResult> {
         let request = serde_json::to_vec(call).map_err(|e| Error::bug(e.to_string()))?;
         let failed = |error: std::io::Error| Error::io("start the tool", &error);
         let mut child = Command::new(own_program().map_err(failed)?)
@@ -122,7 +122,7 @@ fn answer_one(context: &mut Context) -> Result<Exit> {
     let tool = Tool::find(&call.name)?;
     let client = Client { name: call.client.as_deref() };
     let answer = tool::run(context, tool, &call.name, call.arguments, Some(client));
-    let called = Called::new(tool, answer);
+    let called = CallResult::new(tool, answer);
     let mut line = serde_json::to_vec(&called).map_err(|e| Error::bug(e.to_string()))?;
     line.push(b'\n');
     context.print(&line)

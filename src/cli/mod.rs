@@ -4,18 +4,20 @@
 pub mod agents;
 pub mod apply;
 pub mod approve;
-pub mod asking;
+pub mod authorisation;
 pub mod blame;
 mod branch;
 pub mod call;
 pub mod check;
 mod child;
+mod client_server;
 mod command;
 pub mod comment;
 pub mod complete;
 pub mod configuration;
 pub mod context;
 pub mod demo;
+mod dependencies;
 pub mod diff;
 mod difftool;
 pub mod doctor;
@@ -23,13 +25,12 @@ pub mod filters;
 mod help;
 pub mod help_pages;
 pub mod hooks;
+pub mod hunk_selection;
 pub mod identity;
-mod idle;
+mod idle_stamp;
 pub mod init;
-mod leftovers;
 pub mod list;
 pub mod log;
-mod lower;
 pub mod marks;
 pub mod mcp;
 pub mod memory;
@@ -37,7 +38,6 @@ pub mod notify;
 pub mod output;
 mod overview;
 pub mod pager;
-pub mod part;
 pub mod patch;
 pub mod paths;
 pub mod plan;
@@ -45,15 +45,16 @@ mod printing;
 pub mod programs;
 pub mod propose;
 pub mod purge;
+mod read_only;
+mod recovery;
 pub mod reject;
 pub mod review;
 pub mod revise;
 pub mod run;
-mod sandbox;
 pub mod scan;
+pub mod selection;
 pub mod session;
-mod sessions;
-mod shared;
+mod session_scope;
 pub mod shell;
 pub mod show;
 mod tool;
@@ -62,7 +63,6 @@ pub mod undo;
 mod usage;
 pub mod util;
 pub mod wait;
-pub mod which;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -126,7 +126,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if let Some(exit) = help::answer(&args) {
         return ExitCode::from(exit as u8);
     }
-    let cli = match parsed(&args) {
+    let cli = match parse(&args) {
         Ok(cli) => cli,
         Err(error) => {
             let error = match error.kind() {
@@ -164,11 +164,11 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(exit)
 }
 
-fn parsed(args: &[OsString]) -> std::result::Result<Cli, clap::Error> {
+fn parse(args: &[OsString]) -> std::result::Result<Cli, clap::Error> {
     if let Some(version) = version(args) {
         return Err(version);
     }
-    named(args).map_or_else(|| Cli::try_parse_from(args), Ok)
+    parse_one_command(args).map_or_else(|| Cli::try_parse_from(args), Ok)
 }
 
 /// Answers a bare `--version` without building the commands.
@@ -183,7 +183,7 @@ fn version(args: &[OsString]) -> Option<clap::Error> {
 /// Parses with only the command that is the first word; `None` for anything else.
 ///
 /// clap copies the global flags to each of thirty commands, a fifth of the work of `aye list`.
-fn named(args: &[OsString]) -> Option<Cli> {
+fn parse_one_command(args: &[OsString]) -> Option<Cli> {
     use clap::{Args as _, FromArgMatches as _, Subcommand as _};
     let name = args.get(1)?.to_str()?;
     let all = Command::augment_subcommands(clap::Command::new("aye"));

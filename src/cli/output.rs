@@ -64,7 +64,7 @@ pub fn structured<T: Serialize>(format: Format, value: &T) -> Result<String> {
 ///
 /// # Errors
 /// `disk_full`, `io_error`.
-pub fn printed(written: std::io::Result<()>) -> Result<()> {
+pub fn ignore_closed_pipe(written: std::io::Result<()>) -> Result<()> {
     match written {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Error::io("write to standard output", &error))

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Context, Format, idle, marks, pager, session};
-use crate::app::listing::Marks;
+use super::{Context, Format, idle_stamp, marks, pager, session};
+use crate::app::listing::ListFacts;
 use crate::error::{Exit, Result};
 use crate::proposal::ProposalId;
 use crate::render::overview;
@@ -35,7 +35,7 @@ pub fn count(context: &mut Context) -> Result<Exit> {
 
 /// Prints nothing if no proposal waits for a person, or after an error. Compares no files.
 pub fn prompt(context: &mut Context) -> Result<Exit> {
-    if let Some(count) = waiting(context).filter(|count| *count > 0) {
+    if let Some(count) = count_waiting(context).filter(|count| *count > 0) {
         context.print(format!("aye {count}\n").as_bytes())?;
     }
     Ok(Exit::Done)
@@ -53,10 +53,10 @@ pub fn run(context: &mut Context) -> Result<Exit> {
         context.note("decide: aye review");
     }
     match found.store {
-        Some(store) => session::note_left_of(context, store.repository()),
+        Some(store) => session::note_abandoned_in(context, store.repository()),
         None => {
             let found = Store::discover(&context.directory);
-            drop(found.map(|store| session::note_left_of(context, store.repository())));
+            drop(found.map(|store| session::note_abandoned_in(context, store.repository())));
         }
     }
     Ok(Exit::Done)
@@ -68,21 +68,21 @@ struct Pending {
     /// `None` if the stamp answered.
     store: Option<Store>,
     summaries: Vec<Summary>,
-    marks: Marks,
+    marks: ListFacts,
 }
 
 impl Pending {
     fn look(context: &mut Context, is_listed: bool) -> Result<Self> {
-        if idle::is_idle(context) {
+        if idle_stamp::is_idle(context) {
             return Ok(Self::default());
         }
         let store = context.store()?;
         let view = store.view()?;
         let mut summaries = pending(&view, context)?;
         let mut marks = if is_listed {
-            Marks::of(&store, &view, context.now, &summaries)?
+            ListFacts::of(&store, &view, context.now, &summaries)?
         } else {
-            Marks::related(&store, &view, context.now, &summaries)?
+            ListFacts::related(&store, &view, context.now, &summaries)?
         };
         if is_listed {
             summaries = marks.in_order(summaries);
@@ -126,8 +126,8 @@ fn table(context: &Context, repository: &Repository, found: &Pending) -> String 
 }
 
 /// `None` after an error.
-fn waiting(context: &Context) -> Option<usize> {
-    if idle::is_idle(context) {
+fn count_waiting(context: &Context) -> Option<usize> {
+    if idle_stamp::is_idle(context) {
         return Some(0);
     }
     let store = Store::discover(&context.directory).ok()?;

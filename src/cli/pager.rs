@@ -6,7 +6,7 @@ use super::Context;
 use super::programs;
 use crate::error::{Exit, Result};
 use crate::render::diff::{Layout, Options};
-use crate::render::style::{Depth, Palette};
+use crate::render::style::{ColorSupport, Palette};
 use crate::repository::Repository;
 
 /// Pages only at a terminal.
@@ -44,7 +44,7 @@ pub fn palette(context: &Context, repository: &Repository) -> Palette {
     let configured = |name: &str| Some(config.string(name)?.to_string());
     let (term, colorterm, colorfgbg) = (var("TERM"), var("COLORTERM"), var("COLORFGBG"));
     let background = configured("aye.background");
-    let depth = Depth::of(
+    let depth = ColorSupport::of(
         term.as_deref(),
         colorterm.as_deref(),
         colorfgbg.as_deref(),

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use super::agents::hook_gate;
 use super::{Context, Format, output, paths};
 use crate::app::patch::{self, Request};
-use crate::changeset::patch::{Action, Options, limits};
+use crate::changeset::patch::{FileAction, Options, limits};
 use crate::error::{Exit, Result};
 use crate::text::escape;
 use crate::tools::apply_patch::{self, Response};
@@ -65,8 +65,8 @@ impl ReadArgs {
             strip: self.strip,
             reverse: self.reverse,
             unidiff_zero: self.unidiff_zero,
-            zero_is_said: Some("--unidiff-zero"),
-            strip_is_said: Some("-p"),
+            unidiff_zero_option: Some("--unidiff-zero"),
+            strip_option: Some("-p"),
         }
     }
 }
@@ -117,11 +117,11 @@ fn text(response: &Response) -> String {
     let mut out = String::new();
     for file in &response.files {
         let sign = match file.action {
-            Action::Added => 'A',
-            Action::Modified => 'M',
-            Action::Deleted => 'D',
-            Action::Renamed => 'R',
-            Action::Copied => 'C',
+            FileAction::Added => 'A',
+            FileAction::Modified => 'M',
+            FileAction::Deleted => 'D',
+            FileAction::Renamed => 'R',
+            FileAction::Copied => 'C',
         };
         let from = file.origin.as_ref().map(|origin| format!("{} => ", escape::name(origin)));
         let path = escape::name(&file.path);

@@ -22,7 +22,7 @@ pub fn typed(context: &Context, repository: &Repository, path: &OsStr) -> Result
     })?;
     let base = context.path_base(repository);
     let inside = Some(Path::new(path)).filter(|path| path.is_absolute());
-    let inside = inside.and_then(|path| repository.inside(path));
+    let inside = inside.and_then(|path| repository.relative_to_top(path));
     let prefix = match inside {
         Some(_) => Vec::new(),
         None => repository.prefix(&base).unwrap_or_default(),

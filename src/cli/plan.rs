@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Context, Format, paths};
 use crate::app::plan as service;
 use crate::error::{Exit, Result};
-use crate::plan::{Progress, Request, StepStatus, TaskPlan, task_id, text};
+use crate::plan::{PlanUpdate, Progress, StepStatus, TaskPlan, task_id, text};
 use crate::proposal::Status;
 use crate::proposal::event::timestamp;
 use crate::store::{Store, Summary};
@@ -57,7 +57,7 @@ pub struct Document {
     /// The branch.
     pub branch: String,
     /// The steps.
-    pub plan: Vec<Line>,
+    pub plan: Vec<StepLine>,
     /// Why it is as it is.
     pub explanation: Option<String>,
     /// When it became that; null if it was never set.
@@ -68,7 +68,7 @@ pub struct Document {
 
 /// One step with its proposals.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Line {
+pub struct StepLine {
     /// Its number, from 1.
     pub number: usize,
     /// The work to be done.
@@ -78,12 +78,12 @@ pub struct Line {
     /// The `related_task_id` of proposals that belong to this step.
     pub task_id: String,
     /// The proposals of this step.
-    pub proposals: Vec<Attached>,
+    pub proposals: Vec<StepProposal>,
 }
 
 /// A proposal of a step.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Attached {
+pub struct StepProposal {
     /// Its id.
     pub proposal_id: String,
     /// Its status.
@@ -117,7 +117,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 }
 
 /// Accepts the tool's request or a bare list.
-fn request(context: &Context, given: Option<String>) -> Result<Arguments<Request>> {
+fn request(context: &Context, given: Option<String>) -> Result<Arguments<PlanUpdate>> {
     let hint = "give a list of {\"step\": …, \"status\": …}";
     match json::read(&paths::text_or_input(context, given.as_deref(), hint)?, "the plan", hint)? {
         Value::Array(steps) => update_plan::read(json!({ "plan": steps })),
@@ -135,12 +135,12 @@ fn print(
     let branch = store.repository().branch();
     let attached = service::attached(&store.view()?, context.now, &branch, &plan)?;
     let steps = plan.steps().iter().zip(attached).enumerate();
-    let lines = steps.map(|(index, (step, proposals))| Line {
+    let lines = steps.map(|(index, (step, proposals))| StepLine {
         number: index + 1,
         step: step.step.clone(),
         status: step.status,
         task_id: task_id(index + 1),
-        proposals: proposals.into_iter().map(Attached::new).collect(),
+        proposals: proposals.into_iter().map(StepProposal::new).collect(),
     });
     let document = Document {
         schema: "aye/plan@1",
@@ -154,7 +154,7 @@ fn print(
     context.emit(Format::Text, &document, || screen(&document, &plan, color))
 }
 
-impl Attached {
+impl StepProposal {
     fn new(summary: Summary) -> Self {
         Self {
             proposal_id: summary.id.to_string(),

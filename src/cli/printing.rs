@@ -45,7 +45,11 @@ impl Context {
 
     /// Annotations get the error, added to `empty`. A code-scanning service gets no report: it
     /// would mark existing alerts as fixed.
-    pub fn emit_looked(&mut self, mut empty: Report, looked: Result<Report>) -> Result<Exit> {
+    pub fn emit_report_or_error(
+        &mut self,
+        mut empty: Report,
+        looked: Result<Report>,
+    ) -> Result<Exit> {
         let error = match looked {
             Ok(report) => return self.emit_report(&report),
             Err(error) => error,
@@ -65,7 +69,7 @@ impl Context {
     /// A closed pipe is not an error, as in git.
     pub fn print(&mut self, bytes: &[u8]) -> Result<Exit> {
         let mut stdout = io::stdout().lock();
-        output::printed(stdout.write_all(bytes).and_then(|()| stdout.flush()))?;
+        output::ignore_closed_pipe(stdout.write_all(bytes).and_then(|()| stdout.flush()))?;
         Ok(Exit::Done)
     }
 
@@ -77,7 +81,7 @@ impl Context {
             let mut stdout = io::stdout().lock();
             let written = stdout.write_all(piece?.as_ref()).and_then(|()| stdout.flush());
             let closed = written.is_err();
-            output::printed(written)?;
+            output::ignore_closed_pipe(written)?;
             if closed {
                 break;
             }
@@ -106,19 +110,19 @@ impl Context {
     pub fn report(&mut self, error: &Error) {
         let printed = match self.format {
             Some(format @ (Format::Json | Format::Yaml)) => {
-                output::structured(format, &crate::tools::failure::common(error))
+                output::structured(format, &crate::tools::failure::json_failure(error))
                     .and_then(|text| self.print(text.as_bytes()))
                     .is_ok()
             }
             _ => false,
         };
         if !printed {
-            self.report_beside(error);
+            self.report_on_stderr(error);
         }
     }
 
     /// Standard output is for the answer alone.
-    pub fn report_beside(&self, error: &Error) {
+    pub fn report_on_stderr(&self, error: &Error) {
         let _ =
             io::stderr().write_all(output::failure_text(error, pager::note_columns()).as_bytes());
     }

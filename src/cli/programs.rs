@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::Context;
 use crate::error::{Error, Result};
-use crate::prompt::Hold;
+use crate::prompt::SignalHold;
 use crate::repository::Repository;
 
 /// The order is git's. `None` for `cat` and an empty variable.
@@ -55,7 +55,7 @@ pub fn shell(command_line: &OsString, arguments: &[&std::ffi::OsStr]) -> Command
 pub fn run_filter(filter: &OsString, text: &str) -> Result<String> {
     use std::io::Write as _;
     let failed = |error: &std::io::Error| Error::io("run it", error);
-    let _hold = Hold::interrupts();
+    let _hold = SignalHold::interrupts();
     let mut child = shell(filter, &[])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -90,7 +90,7 @@ pub fn run_pager<Piece: AsRef<[u8]>>(
     if std::env::var_os("LV").is_none() {
         command.env("LV", "-c");
     }
-    let _hold = Hold::interrupts();
+    let _hold = SignalHold::interrupts();
     let Ok(mut child) = command.stdin(Stdio::piped()).spawn() else { return Ok(false) };
     let mut given = Ok(());
     if let Some(mut stdin) = child.stdin.take() {

@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::text::{asked_for, ids, text};
 use super::Context;
-use super::asking::Asking;
+use super::authorisation::AuthorityRequest;
 use crate::app::purge;
 use crate::error::{Error, Exit, Result};
 use crate::memory::service::{forget_index, forget_staging};
 use crate::proposal::codes::CHANGED_SINCE_SHOWN;
 use crate::proposal::rules::Verb;
-use crate::proposal::{ActorKind, Data, Proposal, ProposalId, Stamped};
+use crate::proposal::{ActorKind, Data, Proposal, ProposalId, StoredEvent};
 use crate::repository::Repository;
-use crate::repository::policy::Persons;
+use crate::repository::policy::PersonCount;
 use crate::store::{Contents, Purged, Purging, Store, Subjects, View, push_refspec};
 use crate::text::escape;
 use crate::{apply, decide};
@@ -66,14 +66,14 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let store = context.store()?;
     let view = store.view()?;
     let subjects = store.purge_subjects(&view, &args.what)?;
-    let asking = wish(context, store.repository(), &view, &subjects)?;
+    let asking = missing_requests(context, store.repository(), &view, &subjects)?;
     let contents = store.purge_contents(&view, &subjects)?;
     let outlook = match asking {
         Some(_) => Purged::default(),
         None => store.purge_outlook(&view, &subjects, &contents)?,
     };
-    let around = Around::of(&store, &view, &subjects, &contents)?;
-    let text = |purged: &Purged, around: &Around, is_done: bool| -> Result<String> {
+    let around = OtherHolders::of(&store, &view, &subjects, &contents)?;
+    let text = |purged: &Purged, around: &OtherHolders, is_done: bool| -> Result<String> {
         match asking {
             Some(_) => Ok(asked_for(&subjects, reason)),
             None => Ok(text(&subjects, purged, around, &remotes(&store, purged), is_done)),
@@ -99,7 +99,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         }
     };
     let command = format!("aye purge {} -m TEXT", args.what);
-    let asked = Asking {
+    let asked = AuthorityRequest {
         verb: Verb::Purge,
         proposals: &known,
         yes: args.yes,
@@ -112,12 +112,12 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     };
     // The state may have changed since the question.
     let view = store.view()?;
-    if wish(context, store.repository(), &view, &subjects)? != asking {
+    if missing_requests(context, store.repository(), &view, &subjects)? != asking {
         let message = "whether another person has to ask as well is not as it was shown";
         return Err(Error::new(&CHANGED_SINCE_SHOWN, message)
             .hint(format!("nothing was purged; look again: {command} --dry-run")));
     }
-    let around = Around::of(&store, &view, &subjects, &contents)?;
+    let around = OtherHolders::of(&store, &view, &subjects, &contents)?;
     drop(view);
     let purged = match &asking {
         Some(ids) => {
@@ -139,13 +139,13 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-struct Around {
+struct OtherHolders {
     standing: Vec<purge::Standing>,
     sessions: Vec<String>,
     also_in: Vec<ProposalId>,
 }
 
-impl Around {
+impl OtherHolders {
     fn of(store: &Store, view: &View, subjects: &Subjects, contents: &Contents) -> Result<Self> {
         Ok(Self {
             standing: purge::standing(store, contents)?,
@@ -168,13 +168,13 @@ fn forget(store: &Store, subjects: &Subjects) -> Result<()> {
 
 /// Proposals that the caller can only ask to purge: the policy wants two persons, and nobody else
 /// has asked. Earlier requests are not repeated.
-fn wish<'s>(
+fn missing_requests<'s>(
     context: &Context,
     repository: &Repository,
     view: &View,
     subjects: &'s Subjects,
 ) -> Result<Option<Vec<&'s ProposalId>>> {
-    if repository.policy()?.purge_persons == Persons::One {
+    if repository.policy()?.purge_persons == PersonCount::One {
         return Ok(None);
     }
     let me = context.actor(repository).identity();
@@ -185,7 +185,7 @@ fn wish<'s>(
         .collect();
     let (mut lacks, mut new) = (false, Vec::new());
     for target in subjects.targets.iter().filter(|target| target.record.is_none()) {
-        let asked = asked(view, &target.id);
+        let asked = requesters(view, &target.id);
         if !followed.contains(&target.id) && !asked.iter().any(|identity| *identity != me) {
             lacks = true;
             if !asked.contains(&me) {
@@ -197,10 +197,10 @@ fn wish<'s>(
 }
 
 /// People who asked for the purge or carried it out; none if that cannot be read.
-fn asked(view: &View<'_>, id: &ProposalId) -> BTreeSet<String> {
+fn requesters(view: &View<'_>, id: &ProposalId) -> BTreeSet<String> {
     let thread = view.thread(id).ok();
     let events = thread.iter().flat_map(|thread| thread.history.events());
-    let asks = |stamped: &&Stamped| matches!(&stamped.event.data, Data::Purge(it) if it.asked);
+    let asks = |stamped: &&StoredEvent| matches!(&stamped.event.data, Data::Purge(it) if it.asked);
     let asked = events.filter(asks).map(|stamped| stamped.event.actor.clone());
     let purged = view.purges_elsewhere(id).unwrap_or_default();
     let all = asked.chain(purged.into_iter().map(|record| record.by));

@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::asking::Asking;
-use super::which::Batch;
+use super::authorisation::AuthorityRequest;
+use super::selection::BatchArgs;
 use super::{Context, Format, pager, show};
-use crate::decide::verdict::{self, Besides, Word};
-use crate::decide::{self, Seen};
+use crate::decide::verdict::{self, PlainVerdict, VerdictDetails};
+use crate::decide::{self, ViewedState};
 use crate::error::{Exit, Result};
 use crate::proposal::document::file_path;
 use crate::proposal::event::InputForm;
@@ -27,7 +27,7 @@ use crate::text::escape;
   aye reject --by codex --task T-2        all of them, at a terminal")]
 pub struct Args {
     #[command(flatten)]
-    pub which: Batch,
+    pub which: BatchArgs,
     /// Why; the proposer gets it back.
     #[arg(short = 'm', long = "message", value_name = "TEXT")]
     pub reason: Option<String>,
@@ -38,7 +38,7 @@ pub struct Args {
 
 /// Answer of `aye reject`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Rejected {
+pub struct RejectAnswer {
     /// `aye/reject@1`
     pub schema: &'static str,
     /// Always true.
@@ -70,7 +70,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let _head = store.repository().pin_head();
     let view = store.view()?;
     let proposals = args.which.pending(context, &store, &view)?;
-    let seen = Seen::now(&view, proposals.iter().map(|proposal| &proposal.id))?;
+    let seen = ViewedState::now(&view, proposals.iter().map(|proposal| &proposal.id))?;
     let is_group = proposals.len() > 1 || args.which.is_filter();
     let group = is_group.then(|| decide::group::of_reject(&proposals));
     let withdraws = verdict::withdraws(&store, &context.caller(store.repository()), &proposals);
@@ -79,37 +79,38 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         args.which.several.require_named_revisions(&view, &proposals, false)?;
     }
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
-    let asking = Asking {
+    let asking = AuthorityRequest {
         verb: Verb::Reject,
         proposals: &proposals,
         yes: args.yes || withdraws,
         question: &format!("Reject {}?", args.which.subject(&store, &proposals, false)),
         command: &format!("aye reject {}", ids.join(" ")),
     };
-    let by_flag = context.by_flag(&store, &asking)?;
+    let by_flag = context.authorise_by_flag(&store, &asking)?;
     let asks = by_flag.is_none();
     if asks {
         present(context, &store, &proposals);
     }
-    let authority = context.asked(&store, &asking, by_flag)?;
+    let authority = context.authorise_by_question(&store, &asking, by_flag)?;
     let reason = match args.reason {
         None if asks && authority.is_some() => {
-            context.reason("Reject it because (Esc: do not): ").map(Some)
+            context.ask_reason("Reject it because (Esc: do not): ").map(Some)
         }
         reason => Some(reason),
     };
     let (Some(authority), Some(reason)) = (authority, reason) else {
         return context.declined("nothing rejected");
     };
-    let (now, word) = (context.now, if withdraws { Word::Withdraw } else { Word::Reject });
-    let besides = Besides {
+    let (now, word) =
+        (context.now, if withdraws { PlainVerdict::Withdraw } else { PlainVerdict::Reject });
+    let besides = VerdictDetails {
         reason: reason.as_deref(),
         seen: Some(&seen),
         group: group.as_deref(),
-        ..Besides::default()
+        ..VerdictDetails::default()
     };
-    verdict::say(&store, &authority, now, &proposals, word, &besides)?;
-    let answer = Rejected {
+    verdict::record_verdicts(&store, &authority, now, &proposals, word, &besides)?;
+    let answer = RejectAnswer {
         schema: "aye/reject@1",
         success: true,
         proposals: proposals

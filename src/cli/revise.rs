@@ -6,7 +6,7 @@ mod rebase;
 use std::ffi::OsString;
 
 use self::public::PublicArgs;
-use super::propose::{self, EditArgs, Request, SourceArgs};
+use super::propose::{self, EditArgs, EditsRequest, SourceArgs};
 use super::{Context, Format, paths};
 use crate::app::propose::Revision;
 use crate::app::{self, Draft, capture, stack, suggestion};
@@ -15,7 +15,7 @@ use crate::proposal::event::InputForm;
 use crate::proposal::{Proposal, Status, codes as proposal_codes};
 use crate::store::{Filter, Store};
 use crate::text::escape;
-use crate::tools::revise::Revised;
+use crate::tools::revise::ReviseResponse;
 
 /// Replace the changes of a pending proposal by new ones; the id stays.
 ///
@@ -97,7 +97,8 @@ fn chosen(context: &Context, store: &Store, args: &mut Args) -> Result<Proposal>
     for id in view.ids_of(&filter, context.now)? {
         pending.push(view.proposal(&id)?);
     }
-    let may = |proposal: &&Proposal| context.own(store, proposal, "aye revise").is_ok();
+    let may =
+        |proposal: &&Proposal| context.authorise_revision(store, proposal, "aye revise").is_ok();
     let found = pending.iter().find(may).cloned();
     found.ok_or_else(|| {
         Error::new(&proposal_codes::PROPOSAL_NOT_FOUND, "no proposal of yours is pending")
@@ -119,7 +120,8 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     if args.public.public {
         return public::publish(context, &store, &proposal, &args.public);
     }
-    let authority = context.own(&store, &proposal, &format!("aye revise {} …", proposal.id))?;
+    let authority =
+        context.authorise_revision(&store, &proposal, &format!("aye revise {} …", proposal.id))?;
     let session = context.session(&store);
     let mut message = args.message;
     let below = stack::ground_of(&session, &proposal)?;
@@ -140,11 +142,12 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
             let is_json = args.from_json.is_some();
             let edits = match args.from_json {
                 Some(file) => {
-                    let request = Request::read(&paths::content(context, &file, limit * 4)?)?;
-                    let mut meta = propose::Meta { message: message.take(), ..Default::default() };
+                    let request = EditsRequest::read(&paths::content(context, &file, limit * 4)?)?;
+                    let mut meta =
+                        propose::DetailArgs { message: message.take(), ..Default::default() };
                     request.fill(&mut meta)?;
                     message = meta.message;
-                    request.edits(|path| store.repository().given(path))?
+                    request.edits(|path| store.repository().parse_tool_path(path))?
                 }
                 None => args.edits.read(context, store.repository(), limit)?.into_iter().collect(),
             };
@@ -168,7 +171,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     propose::note_staged(context, &recorded.taken_back);
     propose::note_adapted(context, &recorded.adapted);
     let revised = &recorded.proposal;
-    let answer = Revised::new(&recorded);
+    let answer = ReviseResponse::new(&recorded);
     context.emit(Format::Text, &answer, || {
         let named = revised.at_revision();
         let mut out = format!("{}  revision {}  {named}\n", revised.id, revised.revisions.len());

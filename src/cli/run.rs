@@ -12,8 +12,8 @@ use crate::app::{self, ending};
 use crate::error::{Exit, Result};
 use crate::mcp::client;
 use crate::session::codes::SESSION_TREE_GONE;
-use crate::session::strays::{self, Strays};
-use crate::session::{Home, tree};
+use crate::session::ignored_files::{self, IgnoredFiles};
+use crate::session::{SessionStore, tree};
 use crate::text::escape;
 
 /// Run a coding agent in a work tree of its own; what it leaves there becomes a proposal.
@@ -74,10 +74,10 @@ impl From<Base> for tree::Base {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut store = context.store_to_edit()?;
     store.require_clone()?;
-    let home = Home::make(store.repository().common_dir(), &context.state_directory()?)?;
+    let home = SessionStore::make(store.repository().common_dir(), &context.state_directory()?)?;
     ending::finish(store.repository(), &home);
-    strays::expire(&home, context.now);
-    session::note_left(context, &home);
+    ignored_files::expire(&home, context.now);
+    session::note_abandoned(context, &home);
     let held = match &args.name {
         Some(name) => home.hold(name)?,
         None => home.hold_new()?,
@@ -90,7 +90,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let command = args.command[0].to_string_lossy();
         let base = args.base.into();
         let back = app::session::begin(&store, &home, &held, base, &agent, &command, context.now)?;
-        session::met(&back).iter().for_each(|line| context.note(line));
+        session::conflict_lines(&back).iter().for_each(|line| context.note(line));
     } else {
         session::follow(context, &store, &home, &name, &agent)?;
     }
@@ -102,7 +102,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Ok(status) => status,
         Err(error) => {
             if !goes_on {
-                ending::end(store.repository(), &home, held, &Strays::default(), context.now)?;
+                ending::end(
+                    store.repository(),
+                    &home,
+                    held,
+                    &IgnoredFiles::default(),
+                    context.now,
+                )?;
             }
             return Err(error);
         }
@@ -125,7 +131,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                             let lines = session::stray_lines(&found);
                             lines.iter().for_each(|line| context.note(line));
                         }
-                        Err(error) => context.report_beside(&error),
+                        Err(error) => context.report_on_stderr(&error),
                     }
                 }
                 None => {
@@ -137,7 +143,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             }
         }
         Err(error) => {
-            context.report_beside(&error);
+            context.report_on_stderr(&error);
             if !error.is(&SESSION_TREE_GONE) {
                 context.note(&format!(
                     "aye: the work is still there, and is not proposed: aye session submit {name}"

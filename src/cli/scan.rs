@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::Context;
 use crate::error::{Exit, Result};
 use crate::report::Report;
-use crate::scan::{self, Finder, Found, Text, Wanted};
+use crate::scan::{self, ScanOptions, ScannedText, TextFindings, TextScanner};
 use crate::store::Store;
 
 /// Look for secrets and text that misleads.
@@ -53,7 +53,7 @@ pub struct Args {
 /// `usage`, `not_a_repository`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let looked = look(context, &args);
-    context.emit_looked(scan::report(Vec::new()), looked)
+    context.emit_report_or_error(scan::report(Vec::new()), looked)
 }
 
 fn look(context: &Context, args: &Args) -> Result<Report> {
@@ -85,21 +85,21 @@ fn look(context: &Context, args: &Args) -> Result<Report> {
     Ok(scan::report(found))
 }
 
-type Each<'a> = dyn FnMut(Text) -> Result<()> + 'a;
+type Each<'a> = dyn FnMut(ScannedText) -> Result<()> + 'a;
 
 fn scanned(
     args: &Args,
     allow: BTreeSet<String>,
     source: impl FnOnce(&mut Each<'_>) -> Result<()>,
-) -> Result<Vec<(Text, Found)>> {
-    let wanted = Wanted { text: !args.no_text, allow };
-    let finder = Finder::new(&wanted);
+) -> Result<Vec<(ScannedText, TextFindings)>> {
+    let wanted = ScanOptions { text: !args.no_text, allow };
+    let finder = TextScanner::new(&wanted);
     let mut all = Vec::new();
     source(&mut |mut text| {
         let found = finder.find(&text);
         if !found.is_empty() {
             // Only the location is needed now.
-            text.forget();
+            text.drop_content();
             all.push((text, found));
         }
         Ok(())

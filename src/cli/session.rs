@@ -8,15 +8,15 @@ use super::Context;
 use crate::app;
 use crate::app::ending::{end, finish, refuse_unsubmitted};
 use crate::app::propose::Details;
-use crate::app::session::Submitted;
+use crate::app::session::SubmitReport;
 use crate::error::{Exit, Result};
-use crate::session::home::not_found;
-use crate::session::strays::{self, Strays};
-use crate::session::{Home, Record, codes, spool};
+use crate::session::ignored_files::{self, IgnoredFiles};
+use crate::session::session_store::not_found;
+use crate::session::{SessionRecord, SessionStore, codes, spool};
 use crate::store::Store;
-pub(super) use all::{end_all, hold_all, names, note_left, note_left_of};
-use lines::said;
-pub(super) use lines::{met, say, strays as stray_lines, summary};
+pub(super) use all::{end_all, hold_all, names, note_abandoned, note_abandoned_in};
+use lines::decision_lines;
+pub(super) use lines::{conflict_lines, ignored_lines as stray_lines, say, summary};
 pub use list::List;
 use list::list;
 
@@ -81,9 +81,9 @@ pub enum Command {
 /// `session_not_found`, `session_live`, `session_unsubmitted`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut store = context.store()?;
-    let home = Home::open(store.repository().common_dir(), &context.state_directory()?)?;
+    let home = SessionStore::open(store.repository().common_dir(), &context.state_directory()?)?;
     let finished = home.as_ref().map(|home| finish(store.repository(), home)).unwrap_or_default();
-    home.iter().for_each(|home| strays::expire(home, context.now));
+    home.iter().for_each(|home| ignored_files::expire(home, context.now));
     let command = args.command.unwrap_or(Command::List);
     let name = match &command {
         Command::List => return list(context, &store, home.as_ref()),
@@ -95,11 +95,14 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     match command {
         Command::List => list(context, &store, Some(&home)),
         Command::Submit { name, message } => {
-            let Record { agent, run, .. } = home.record(&name)?;
+            let SessionRecord { agent, run, .. } = home.record(&name)?;
             store.run_by(run);
             let done = match submit(context, &store, &home, &name, &agent, message.clone()) {
                 Err(error) if context.is_sandboxed(&error, store.repository()) => {
-                    let said = spool::Said { description: message, ..spool::Said::default() };
+                    let said = spool::SpoolRemark {
+                        description: message,
+                        ..spool::SpoolRemark::default()
+                    };
                     spool::leave(&home.tree(&name), &said)?;
                     return super::propose::spooled(context, &name);
                 }
@@ -109,7 +112,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             Ok(Exit::Done)
         }
         Command::Sync { name, onto } => {
-            let Record { agent, run, .. } = home.record(&name)?;
+            let SessionRecord { agent, run, .. } = home.record(&name)?;
             store.run_by(run);
             sync(context, &store, &home, &name, &agent, onto)
         }
@@ -126,7 +129,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             let may = context.refuse_agents("discard work that no proposal has", &command);
             let strays = match (discard, may) {
                 (false, _) => refuse_unsubmitted(&store, &home, &name)?,
-                (true, Ok(())) => Strays::default(),
+                (true, Ok(())) => IgnoredFiles::default(),
                 // A name does not prove whose edits these are: a person's or another agent's.
                 (true, Err(refusal)) => {
                     refuse_unsubmitted(&store, &home, &name).map_err(|_| refusal)?
@@ -134,7 +137,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             };
             let found = end(store.repository(), &home, held, &strays, context.now)?;
             context.print(ended.as_bytes())?;
-            lines::strays(&found).iter().for_each(|line| context.note(line));
+            lines::ignored_lines(&found).iter().for_each(|line| context.note(line));
             Ok(Exit::Done)
         }
     }
@@ -143,13 +146,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 pub(super) fn submit(
     context: &Context,
     store: &Store,
-    home: &Home,
+    home: &SessionStore,
     name: &str,
     agent: &str,
     message: Option<String>,
-) -> Result<Submitted> {
+) -> Result<SubmitReport> {
     let changing = home.change(name)?;
-    let session = context.session_of_agent(store, agent, "aye run");
+    let session = context.agent_session(store, agent, "aye run");
     let details = Details { description: message, ..Details::default() };
     app::session::submit(&session, home, &changing, name, details)
 }
@@ -157,17 +160,19 @@ pub(super) fn submit(
 fn sync(
     context: &mut Context,
     store: &Store,
-    home: &Home,
+    home: &SessionStore,
     name: &str,
     agent: &str,
     onto: super::run::Base,
 ) -> Result<Exit> {
     let changing = home.change(name)?;
-    let session = context.session_of_agent(store, agent, "aye run");
+    let session = context.agent_session(store, agent, "aye run");
     let (followed, done) = app::session::sync(&session, home, &changing, name, onto.into())?;
-    said(&followed.said).chain(met(&followed.kept)).for_each(|line| context.note(&line));
-    match followed.moved.len() {
-        0 if followed.kept.is_empty() => {
+    decision_lines(&followed.remarks)
+        .chain(conflict_lines(&followed.kept_edits))
+        .for_each(|line| context.note(&line));
+    match followed.written.len() {
+        0 if followed.kept_edits.is_empty() => {
             context.note(&format!("aye: session {name} stays as it is"));
         }
         0 => {}
@@ -175,20 +180,22 @@ fn sync(
         count => context.note(&format!("aye: session {name}: {count} files follow")),
     }
     done.iter().flat_map(summary).for_each(|line| context.note(&line));
-    Ok(if followed.kept.is_empty() { Exit::Done } else { Exit::Conflict })
+    Ok(if followed.kept_edits.is_empty() { Exit::Done } else { Exit::Conflict })
 }
 
 /// Carries out the last decision in the tree.
 pub(super) fn follow(
     context: &Context,
     store: &Store,
-    home: &Home,
+    home: &SessionStore,
     name: &str,
     agent: &str,
 ) -> Result<()> {
     let changing = home.change(name)?;
-    let session = context.session_of_agent(store, agent, "aye run");
+    let session = context.agent_session(store, agent, "aye run");
     let followed = app::session::follow(&session, home, &changing, name)?;
-    said(&followed.said).chain(met(&followed.kept)).for_each(|line| context.note(&line));
+    decision_lines(&followed.remarks)
+        .chain(conflict_lines(&followed.kept_edits))
+        .for_each(|line| context.note(&line));
     Ok(())
 }

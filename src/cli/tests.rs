@@ -47,7 +47,7 @@ fn notes_below_the_flags_fit_the_width_of_help() {
 fn a_command_alone_is_parsed_as_among_all() {
     for line in LINES {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        let alone = named(&args).unwrap_or_else(|| panic!("{line}"));
+        let alone = parse_one_command(&args).unwrap_or_else(|| panic!("{line}"));
         let among_all = Cli::try_parse_from(&args).unwrap();
         assert_eq!(format!("{alone:?}"), format!("{among_all:?}"), "{line}");
     }
@@ -57,11 +57,11 @@ fn a_command_alone_is_parsed_as_among_all() {
 fn what_is_wrong_or_asks_for_help_is_left_to_all() {
     for line in ["aye", "aye lst", "aye -C x list", "aye list --wrong", "aye list --help"] {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        assert!(named(&args).is_none(), "{line}");
+        assert!(parse_one_command(&args).is_none(), "{line}");
     }
     for line in ["aye --version", "aye list --version", "aye help list", "aye help"] {
         let args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        assert!(named(&args).is_none(), "{line}");
+        assert!(parse_one_command(&args).is_none(), "{line}");
     }
 }
 #[test]

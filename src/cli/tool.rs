@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::mcp::client;
 use crate::proposal::{ActorKind, Caller};
 use crate::repository::Repository;
-use crate::tools::registry::{Run, Tool};
-use crate::tools::{apply_patch, faults, memory_propose_update};
+use crate::tools::registry::{Tool, ToolCall};
+use crate::tools::{apply_patch, argument_faults, memory_propose_update};
 
 /// A client is always an agent.
 #[derive(Clone, Copy, Debug)]
@@ -28,9 +28,9 @@ pub fn run(
     arguments: Value,
     client: Option<Client<'_>>,
 ) -> Result<Value> {
-    let outline = faults::outline(&arguments);
+    let outline = argument_faults::outline(&arguments);
     carry_out(context, tool, name, arguments, client)
-        .map_err(|error| faults::explain(error, tool, &outline))
+        .map_err(|error| argument_faults::explain(error, tool, &outline))
 }
 
 fn carry_out(
@@ -41,7 +41,7 @@ fn carry_out(
     client: Option<Client<'_>>,
 ) -> Result<Value> {
     match tool.run {
-        Run::Repository(run) => {
+        ToolCall::Repository(run) => {
             let named = |error| context.name_sandbox(error);
             let says = |key: &str, value: Value| arguments.get(key) == Some(&value);
             let proposes = ["revise", "propose_change"].contains(&name)
@@ -69,7 +69,9 @@ fn carry_out(
             };
             answer.map_err(named)
         }
-        Run::Command(run) => run(&|| super::shell::lend(context), context.now, arguments),
+        ToolCall::Command(run) => {
+            run(&|| super::shell::shell_inputs(context), context.now, arguments)
+        }
     }
 }
 

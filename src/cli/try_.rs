@@ -1,7 +1,7 @@
 //! The command `aye try`.
 
 mod import;
-mod target;
+mod result_file;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::target::Target;
-use super::child::Stop;
+use self::result_file::ResultFile;
+use super::child::StopSignals;
 use super::identity::AYE_TRY;
-use super::which::One;
+use super::selection::ProposalArg;
 use super::{Context, Format};
 use crate::app::trial::{self, Run};
 use crate::error::{Error, Exit, Result, codes};
@@ -43,7 +43,7 @@ use crate::text::escape;
   git config --global aye.tryCommand 'npm test' && aye try prop_m4k8n")]
 pub struct Args {
     #[command(flatten)]
-    which: One,
+    which: ProposalArg,
     /// On the files it was made on, instead of on HEAD.
     #[arg(long)]
     as_proposed: bool,
@@ -91,7 +91,7 @@ pub struct Document {
     pub result: Option<String>,
 }
 
-struct Ended {
+struct TrialEnd {
     run: Run,
     /// Exit status of aye.
     status: i32,
@@ -109,7 +109,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let proposal = args.which.find(context, &store.view()?)?;
     let words = trial::command(store.repository(), args.command)?;
-    let target = args.result.as_deref().map(|path| Target::open(context, path)).transpose()?;
+    let target = args.result.as_deref().map(|path| ResultFile::open(context, path)).transpose()?;
     let trial = trial::open(&store, &proposal, args.as_proposed)?;
     let structured = context.format_or(Format::Text) != Format::Text;
     let ended = execute(&words, &trial, proposal.id.as_str(), structured);
@@ -123,7 +123,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         match target.write(&result) {
             Ok(path) => written = Some(path),
             Err(error) if ended.status == 0 => return Err(error),
-            Err(error) => context.report_beside(&error),
+            Err(error) => context.report_on_stderr(&error),
         }
     }
     let mut recorded = false;
@@ -183,8 +183,8 @@ pub(super) fn how_it_ended(
 }
 
 /// Passes stop signals on: aye survives to remove the work tree.
-fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<Ended> {
-    let stop = Stop::listen(&Stop::ALL)?;
+fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<TrialEnd> {
+    let stop = StopSignals::listen(&StopSignals::ALL)?;
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).current_dir(trial.directory()).env(AYE_TRY, id);
     command.env("PWD", trial.directory());
@@ -207,9 +207,9 @@ fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<E
     })?;
     let status = stop.wait(&mut child)?;
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(Ended {
+    Ok(TrialEnd {
         run: Run { exit_code: status.code(), duration_ms },
         status: git::status_code(status),
-        interrupted: stop.was_told(),
+        interrupted: stop.was_signalled(),
     })
 }

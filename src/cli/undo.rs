@@ -1,19 +1,19 @@
 //! The command `aye undo`.
 
+mod group;
 mod outcome;
 mod patch;
-mod several;
 
-use self::outcome::{Outcome, again, dry_run};
+use self::outcome::{UndoOutcome, dry_run, status_after_undo};
 use super::Context;
-use super::apply::answer::Answer;
+use super::apply::document::ApplyDocument;
 use super::apply::preview;
-use super::asking::Asking;
+use super::authorisation::AuthorityRequest;
 use super::branch::BranchArgs;
 use crate::changeset::FileChange;
-use crate::changeset::plan::Resolution;
-use crate::decide::verdict::{self, Besides, Word};
-use crate::decide::{self, Seen};
+use crate::changeset::plan::ApplyPlan;
+use crate::decide::verdict::{self, PlainVerdict, VerdictDetails};
+use crate::decide::{self, ViewedState};
 use crate::error::{Exit, Result};
 use crate::proposal::document::file_path;
 use crate::proposal::rules::Verb;
@@ -71,20 +71,19 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let found = match args.id.as_deref() {
         Some(id) if decide::patch::is_id(id) => return patch::undo(context, &store, id, &args),
         Some(id) => vec![view.find(id)?],
-        None => several::last(context, &store, &view)?,
+        None => group::last(context, &store, &view)?,
     };
-    let seen = Seen::now(&view, found.iter().map(|proposal| &proposal.id))?;
+    let seen = ViewedState::now(&view, found.iter().map(|proposal| &proposal.id))?;
     let proposal = match <[Proposal; 1]>::try_from(found) {
         Ok([one]) => one,
-        Err(all) => return several::undo(context, &store, &all, &seen, args.dry_run),
+        Err(all) => return group::undo(context, &store, &all, &seen, args.dry_run),
     };
     drop(view);
-    let is_no = args.rejection || is_no(&proposal);
+    let is_no = args.rejection || is_negative(&proposal);
     if is_no {
         verdict::require_rejected(&proposal)?;
     }
-    let plan =
-        if is_no { Resolution::default() } else { decide::undo::preview(&store, &proposal)? };
+    let plan = if is_no { ApplyPlan::default() } else { decide::undo::preview(&store, &proposal)? };
     if args.dry_run {
         return dry_run(context, &store, &proposal, &plan, is_no);
     }
@@ -92,7 +91,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return Err(decide::undo::conflict(&store, refusal, &proposal));
     }
     let flag = if args.rejection { " --rejection" } else { "" };
-    let asking = Asking {
+    let asking = AuthorityRequest {
         verb: Verb::Undo,
         proposals: std::slice::from_ref(&proposal),
         yes: args.yes,
@@ -108,43 +107,54 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return context.declined("nothing undone");
     };
     let outcome = if is_no {
-        take_back(context, &store, &authority, &proposal, &seen)?
+        undo_rejection(context, &store, &authority, &proposal, &seen)?
     } else {
-        put_back(context, &store, &authority, &proposal, &seen, shown)?
+        undo_apply(context, &store, &authority, &proposal, &seen, shown)?
     };
     outcome.emit(context)
 }
 
-fn take_back(
+fn undo_rejection(
     context: &Context,
     store: &Store,
     authority: &Authority,
     proposal: &Proposal,
-    seen: &Seen,
-) -> Result<Outcome> {
+    seen: &ViewedState,
+) -> Result<UndoOutcome> {
     let proposals = std::slice::from_ref(proposal);
-    let besides = Besides { seen: Some(seen), ..Besides::default() };
-    verdict::say(store, authority, context.now, proposals, Word::TakeBack, &besides)?;
-    let again = again(context, store, proposal)?;
-    Ok(Outcome { answer: Answer::undone(proposal, &[], None, again.status), again, is_no: true })
+    let besides = VerdictDetails { seen: Some(seen), ..VerdictDetails::default() };
+    verdict::record_verdicts(
+        store,
+        authority,
+        context.now,
+        proposals,
+        PlainVerdict::TakeBack,
+        &besides,
+    )?;
+    let again = status_after_undo(context, store, proposal)?;
+    Ok(UndoOutcome {
+        answer: ApplyDocument::undone(proposal, &[], None, again.status),
+        again,
+        is_no: true,
+    })
 }
 
 /// Undoes an apply. `shown` is the plan that a person saw.
-fn put_back(
+fn undo_apply(
     context: &Context,
     store: &Store,
     authority: &Authority,
     proposal: &Proposal,
-    seen: &Seen,
-    shown: Option<&Resolution>,
-) -> Result<Outcome> {
+    seen: &ViewedState,
+    shown: Option<&ApplyPlan>,
+) -> Result<UndoOutcome> {
     let undone = decide::undo(store, authority, context.now, proposal, seen, shown)?;
     for note in &undone.notes {
         context.note(&format!("note: {}", escape::line(note)));
     }
     // A commit that HEAD does not contain needs no hint.
     let commit = undone.commit.as_ref().filter(|commit| {
-        (undone.files.is_empty() || undone.puts_back()) && leads_to(store.repository(), commit)
+        (undone.files.is_empty() || undone.puts_back()) && head_contains(store.repository(), commit)
     });
     if let Some(commit) = commit {
         let commit = escape::line(commit).into_owned();
@@ -155,9 +165,9 @@ fn put_back(
         };
         context.note(&format!("hint: commit {commit} stays; {how}"));
     }
-    let again = again(context, store, proposal)?;
-    let answer = Answer::undone(proposal, &undone.files, undone.commit, again.status);
-    Ok(Outcome { answer, again, is_no: false })
+    let again = status_after_undo(context, store, proposal)?;
+    let answer = ApplyDocument::undone(proposal, &undone.files, undone.commit, again.status);
+    Ok(UndoOutcome { answer, again, is_no: false })
 }
 
 const APPLIED: &str = "applied on";
@@ -175,13 +185,13 @@ fn applied_on<'p>(store: &Store, proposal: &'p Proposal) -> Option<&'p Target> {
 fn agreed<'p>(
     context: &mut Context,
     store: &Store,
-    asking: &Asking<'_>,
-    plan: &'p Resolution,
+    asking: &AuthorityRequest<'_>,
+    plan: &'p ApplyPlan,
     branch: BranchArgs,
-) -> Result<Option<(Authority, Option<&'p Resolution>)>> {
+) -> Result<Option<(Authority, Option<&'p ApplyPlan>)>> {
     let repository = store.repository();
     let target = asking.proposals.first().and_then(|proposal| applied_on(store, proposal));
-    if let Some(authority) = context.by_flag(store, asking)? {
+    if let Some(authority) = context.authorise_by_flag(store, asking)? {
         let command = format!("{} --yes", asking.command);
         branch.require_here(repository, APPLIED, target.cloned().as_slice(), &command)?;
         return Ok(Some((authority, None)));
@@ -194,11 +204,13 @@ fn agreed<'p>(
         question =
             format!("{}, {APPLIED} {there}, on {here}?", asking.question.trim_end_matches('?'));
     }
-    let asking = Asking { question: &question, ..*asking };
-    Ok(context.asked(store, &asking, None)?.map(|authority| (authority, Some(plan))))
+    let asking = AuthorityRequest { question: &question, ..*asking };
+    Ok(context
+        .authorise_by_question(store, &asking, None)?
+        .map(|authority| (authority, Some(plan))))
 }
 
-fn leads_to(repository: &Repository, commit: &str) -> bool {
+fn head_contains(repository: &Repository, commit: &str) -> bool {
     let answer = repository
         .git()
         .and_then(|git| git.args(["merge-base", "--is-ancestor", commit, "HEAD"]).answer());
@@ -206,7 +218,7 @@ fn leads_to(repository: &Repository, commit: &str) -> bool {
 }
 
 /// True after a rejection, a withdrawal or a request for changes.
-fn is_no(proposal: &Proposal) -> bool {
+fn is_negative(proposal: &Proposal) -> bool {
     match proposal.state {
         State::Rejected(_) => true,
         State::Pending => proposal.changes_requested.is_some(),
@@ -217,11 +229,11 @@ fn is_no(proposal: &Proposal) -> bool {
 fn question(proposal: &Proposal, args: &Args) -> String {
     match args.id {
         Some(_) => format!("Undo {}?", proposal.id),
-        None => format!("Undo {}?", said(proposal)),
+        None => format!("Undo {}?", describe(proposal)),
     }
 }
 
-fn said(proposal: &Proposal) -> String {
+fn describe(proposal: &Proposal) -> String {
     let (what, by) = match (&proposal.state, &proposal.changes_requested) {
         (State::Applied(decision), _) => ("applied", Some(&decision.by)),
         (State::Rejected(decision), _) if decision.withdrawn => ("withdrawn", Some(&decision.by)),

@@ -23,7 +23,7 @@ aye: the write gate between coding agents and a git repository.
 ";
 
 pub fn short() -> Exit {
-    match output::printed(io::stdout().write_all(SHORT.as_bytes())) {
+    match output::ignore_closed_pipe(io::stdout().write_all(SHORT.as_bytes())) {
         Ok(()) => Exit::Done,
         Err(error) => error.code().exit,
     }
@@ -33,7 +33,7 @@ pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
     if !error.use_stderr() {
         // Help and version are answers.
         let written = error.print().and_then(|()| io::stdout().flush());
-        return match output::printed(written) {
+        return match output::ignore_closed_pipe(written) {
             Ok(()) => Exit::Done,
             Err(error) => {
                 let _ = io::stderr()
@@ -60,8 +60,11 @@ pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
         }
         structured => {
             let failure = as_error(code, &rendered);
-            let printed = output::structured(structured, &crate::tools::failure::common(&failure))
-                .and_then(|text| output::printed(io::stdout().write_all(text.as_bytes())));
+            let printed =
+                output::structured(structured, &crate::tools::failure::json_failure(&failure))
+                    .and_then(|text| {
+                        output::ignore_closed_pipe(io::stdout().write_all(text.as_bytes()))
+                    });
             if printed.is_err() {
                 let _ = io::stderr()
                     .write_all(output::failure_text(&failure, pager::note_columns()).as_bytes());

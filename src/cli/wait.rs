@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::propose::duration;
-use super::which::One;
+use super::selection::ProposalArg;
 use super::{Context, Format};
 use crate::app::listing::Item;
-use crate::app::told;
-use crate::app::wait::{self, Document, Revised, until};
+use crate::app::remark_text;
+use crate::app::wait::{self, Document, LaterRevision, until};
 use crate::error::{Exit, Result};
 use crate::proposal::event::RevisionReason;
 use crate::proposal::{ActorKind, Status};
@@ -29,7 +29,7 @@ const TIMED_OUT: i32 = 124;
   aye wait --any && aye review")]
 pub struct Args {
     #[command(flatten)]
-    which: One,
+    which: ProposalArg,
     /// For people: wait until anything new is pending, a proposal or a revision of one, and print
     /// it.
     #[arg(long, conflicts_with_all = ["id", "latest"])]
@@ -56,7 +56,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let is_told = reason.is_some() || !comments.is_empty() || revised.is_some();
     let is_agent = context.actor(store.repository()).kind == ActorKind::Agent;
     if is_agent && is_told && context.format_or(Format::Text) == Format::Text {
-        context.note(&format!("note: {}", told::TO_WEIGH));
+        context.note(&format!("note: {}", remark_text::TO_WEIGH));
     }
     context.emit(Format::Text, &document, || text(&document))?;
     Ok(match document.status {
@@ -94,22 +94,23 @@ fn text(document: &Document) -> String {
         (Status::Pending, true) => "changes requested",
         (status, _) => status.as_str(),
     };
-    let by = document.actor.as_ref().map(|by| format!(" by {}", told::name(by)));
+    let by = document.actor.as_ref().map(|by| format!(" by {}", remark_text::name(by)));
     let mut text = format!("{} {what}{}\n", document.proposal_id, by.unwrap_or_default());
     if document.timed_out {
         text = format!("{} is still pending\n", document.proposal_id);
     }
-    for line in document.reason.iter().flat_map(|reason| told::indented(reason, "  ")) {
+    for line in document.reason.iter().flat_map(|reason| remark_text::indented(reason, "  ")) {
         text += &format!("{line}\n");
     }
-    if let Some(Revised { actor, reason, diff, .. }) = &document.revised {
+    if let Some(LaterRevision { actor, reason, diff, .. }) = &document.revised {
         let what = match reason {
             RevisionReason::Partial => "partially applied",
             RevisionReason::Rebase => "rebased",
             RevisionReason::Edited => "edited",
             _ => "revised",
         };
-        text += &format!("{what} by {}; what was proposed against that:\n", told::name(actor));
+        text +=
+            &format!("{what} by {}; what was proposed against that:\n", remark_text::name(actor));
         match diff {
             Some(diff) => text += diff,
             None => text += "  (its content is not in this clone)\n",
@@ -120,7 +121,7 @@ fn text(document: &Document) -> String {
     }
     let is_pending = document.status == Status::Pending;
     for remark in &document.comments {
-        for line in told::comment(&document.proposal_id, remark, is_pending) {
+        for line in remark_text::comment(&document.proposal_id, remark, is_pending) {
             text += &format!("{line}\n");
         }
     }

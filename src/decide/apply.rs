@@ -5,17 +5,17 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use gix::state::InProgress;
 
+use super::decision_plan::{self, DecisionPlan, entry};
 use super::draft::{self, Draft};
-use super::shown::{self, Shown, entry};
-use super::{Made, Part, Seen, steps, still, subject};
-use crate::apply::{self as files, Beside, Committed, Wanted};
-use crate::changeset::plan::{Planned, Resolution};
+use super::{CommittedPlan, PartialProposal, ViewedState, require_unchanged, steps, subject};
+use crate::apply::{self as files, ApplyRequest, ExtraFile, ProposalCommit};
+use crate::changeset::plan::{ApplyPlan, PlannedFile};
 use crate::changeset::{Changeset, FileChange, Mode, RepoPath, Snapshot};
 use crate::error::{Error, Result};
 use crate::proposal::event::{
     self, Comment, Effect, FileOutcome, InputForm, Note, Subject, Verdict, Written,
 };
-use crate::proposal::steps::Step;
+use crate::proposal::steps::FileStep;
 use crate::proposal::{Actor, Authority, ChangeRecord, Proposal, ProposalId, trailers};
 use crate::repository::Repository;
 use crate::store::{NewProposal, Store, View, Writer};
@@ -26,9 +26,9 @@ pub struct Request {
     /// First part of the commit message; the proposal's description by default.
     pub message: Option<String>,
     /// Hunks that were taken, instead of all changes.
-    pub part: Option<Part>,
+    pub part: Option<PartialProposal>,
     /// Approves other changes in the files, too.
-    pub take_residue: bool,
+    pub approve_other_changes: bool,
     pub comments: Vec<Comment>,
     pub unshown_lines: u64,
     /// See `super::group`.
@@ -36,9 +36,9 @@ pub struct Request {
     /// An earlier proposal of the same command moved HEAD by its commit.
     pub after_commit: bool,
     /// Existing commit; only its record is missing.
-    pub made: Option<Made>,
+    pub made: Option<CommittedPlan>,
     /// For a mark, which has no plan.
-    pub seen: Option<Seen>,
+    pub seen: Option<ViewedState>,
 }
 
 impl Request {
@@ -47,7 +47,7 @@ impl Request {
             effect,
             message: None,
             part: None,
-            take_residue: false,
+            approve_other_changes: false,
             comments: Vec::new(),
             unshown_lines: 0,
             group: None,
@@ -60,7 +60,7 @@ impl Request {
     fn draft<'a>(
         &'a self,
         authority: &'a Authority,
-        seen: &'a Seen,
+        seen: &'a ViewedState,
         proposal: &'a Proposal,
     ) -> Draft<'a> {
         Draft {
@@ -74,9 +74,9 @@ impl Request {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Applied {
+pub struct ApplyResult {
     /// Empty for a mark.
-    pub files: Vec<Planned>,
+    pub files: Vec<PlannedFile>,
     pub commit: Option<String>,
     /// Failures after the decision stood; ignored files.
     pub warnings: Vec<String>,
@@ -86,7 +86,7 @@ pub struct Applied {
     pub not_approved: Vec<String>,
 }
 
-/// Applies the current revision, all files or none, and records it. With `shown`, anything else
+/// Applies the current revision, all files or none, and records it. With `decision_plan`, anything else
 /// that would be written is refused.
 ///
 /// # Errors
@@ -98,28 +98,29 @@ pub fn apply(
     now: DateTime<Utc>,
     proposal: &Proposal,
     request: &Request,
-    shown: Option<&Shown>,
-) -> Result<Applied> {
+    shown: Option<&DecisionPlan>,
+) -> Result<ApplyResult> {
     let repository = store.repository();
     if request.effect == Effect::MarkOnly {
         let view = store.view()?;
         let proposal = super::current(&view, proposal)?;
         // Nobody can have seen unreadable content.
         store.changeset(proposal.current())?;
-        let seen = Seen::or_now(request.seen.as_ref(), &view, std::slice::from_ref(&proposal))?;
+        let seen =
+            ViewedState::or_now(request.seen.as_ref(), &view, std::slice::from_ref(&proposal))?;
         store.write(authority.actor(), now, |writer| {
-            still(writer, &proposal, &seen)?;
+            require_unchanged(writer, &proposal, &seen)?;
             request.draft(authority, &seen, &proposal).record(writer).map(drop)
         })?;
-        return Ok(Applied::default());
+        return Ok(ApplyResult::default());
     }
     let journal = files::lock_within(store, subject::patience(store, proposal)?)?;
     let _lock = subject::lock(repository, authority, now, proposal)?;
     let worktree = repository.worktree()?;
     let reader = worktree.reader();
     let mut planned = plan_again(store, now, proposal, request, &reader, shown)?;
-    if request.take_residue {
-        planned.take_residue();
+    if request.approve_other_changes {
+        planned.approve_other_changes();
     }
     let planned = planned;
     let proposal = &planned.proposal;
@@ -134,9 +135,9 @@ pub fn apply(
         let record = planned.manifest.record(path)?;
         Some([entry(&record.now), entry(&record.after)])
     })?;
-    super::require_apart(&store.view()?, &proposal.id, false, super::merged(&written))?;
+    super::refuse_private_merge(&store.view()?, &proposal.id, false, super::merged(&written))?;
     let mut kind = files::APPLY;
-    let mut warnings = super::ignored::warnings(repository, request.effect, &planned.plan)?;
+    let mut warnings = super::ignored_warning::warnings(repository, request.effect, &planned.plan)?;
     let draft = request.draft(authority, &planned.seen, proposal);
     let (manifest, lines) = (Some(&planned.manifest), draft::lines(plan));
     let draft = Draft { part, manifest, lines, ..draft };
@@ -145,7 +146,7 @@ pub fn apply(
         store.write(authority.actor(), now, |writer| draft.prepare(writer))?;
     }
     let reviewers = reviewers(&store.view()?, authority, part, &planned);
-    let wanted = Wanted {
+    let wanted = ApplyRequest {
         effect: request.effect,
         message: request.message.as_deref(),
         subject: files::subject(kind, &proposal.id, now),
@@ -158,13 +159,13 @@ pub fn apply(
         let amended = amended(repository, &planned, commit)?;
         unasked_about = commit.map(unasked).unwrap_or_default();
         store.write(authority.actor(), now, |writer| {
-            still(writer, proposal, &planned.seen)?;
+            require_unchanged(writer, proposal, &planned.seen)?;
             let decided = draft.record(writer)?;
             let Some(commit) = commit else { return Ok(()) };
             if !amended.is_empty() {
                 follow_up = Some(ask_about(writer, proposal, &amended, commit)?);
             }
-            let statement = decided.papers.map(|papers| papers.sha256);
+            let statement = decided.documents.map(|papers| papers.sha256);
             let note = event::Committed { commit: commit.id.clone(), amended, statement };
             writer.note(Some(&proposal.id), Note::Committed(note)).map(drop)
         })
@@ -175,13 +176,13 @@ pub fn apply(
     let decided_on = planned.seen.target.name.as_deref();
     warnings.extend(made.commit.as_ref().and_then(|it| elsewhere(repository, it, decided_on)));
     warnings.extend(unasked_about);
-    warnings.extend(subject::follow(store, authority, now, proposal, &reviewers));
+    warnings.extend(subject::commit_memory(store, authority, now, proposal, &reviewers));
     let not_approved = if planned.takes_residue() {
         Vec::new()
     } else {
         planned.foreign().map(|residue| residue.path.display().to_string()).collect()
     };
-    Ok(Applied {
+    Ok(ApplyResult {
         files: planned.plan.files,
         commit: made.commit,
         warnings,
@@ -195,8 +196,8 @@ pub fn apply(
 fn reviewers(
     view: &View<'_>,
     authority: &Authority,
-    part: Option<&Part>,
-    planned: &Shown,
+    part: Option<&PartialProposal>,
+    planned: &DecisionPlan,
 ) -> Vec<Actor> {
     let decides = authority.is_of_a_person().then(|| authority.actor().clone());
     let mut found = Vec::from_iter(decides);
@@ -217,14 +218,14 @@ pub(super) fn plan_again(
     proposal: &Proposal,
     request: &Request,
     snapshot: &dyn Snapshot,
-    shown: Option<&Shown>,
-) -> Result<Shown> {
+    shown: Option<&DecisionPlan>,
+) -> Result<DecisionPlan> {
     let view = store.view()?;
     let proposal = super::current(&view, proposal)?;
     proposal.require_open(now)?;
     let mut planned = match &request.made {
-        Some(made) => shown::show_made(store, &view, &proposal, made, snapshot)?,
-        None => shown::show(store, &view, &proposal, request.part.as_ref(), snapshot)?,
+        Some(made) => decision_plan::show_made(store, &view, &proposal, made, snapshot)?,
+        None => decision_plan::show(store, &view, &proposal, request.part.as_ref(), snapshot)?,
     };
     drop(view);
     if let Some(refusal) = conflict(&planned.plan, &proposal.id) {
@@ -234,7 +235,7 @@ pub(super) fn plan_again(
         shown.require_same(&planned, request.after_commit)?;
         // The person saw the earlier tips.
         let target = planned.seen.target.clone();
-        planned.seen = Seen { target, ..shown.seen.clone() };
+        planned.seen = ViewedState { target, ..shown.seen.clone() };
     }
     Ok(planned)
 }
@@ -243,8 +244,8 @@ pub(super) fn plan_again(
 /// before git read it.
 fn amended(
     repository: &Repository,
-    planned: &Shown,
-    commit: Option<&Committed>,
+    planned: &DecisionPlan,
+    commit: Option<&ProposalCommit>,
 ) -> Result<Vec<Written>> {
     let Some(commit) = commit else { return Ok(Vec::new()) };
     let mut found = Vec::new();
@@ -256,7 +257,7 @@ fn amended(
             found.push(Written { path, before: approved, after: committed, outcome });
         }
     }
-    for file in commit.beside.iter().filter(|file| is_proposable(file)) {
+    for file in commit.extra_files.iter().filter(|file| is_proposable(file)) {
         let Ok(path) = RepoPath::new(&file.path) else { continue };
         let (before, after) = (file.before.clone(), file.after.clone());
         found.push(Written { path, before, after, outcome: FileOutcome::Hooked });
@@ -265,14 +266,14 @@ fn amended(
 }
 
 /// True for regular files: a proposal holds no others.
-fn is_proposable(file: &Beside) -> bool {
+fn is_proposable(file: &ExtraFile) -> bool {
     let mut sides = file.before.iter().chain(&file.after);
     sides.all(|entry| Mode::parse(&entry.mode).is_some()) && RepoPath::new(&file.path).is_ok()
 }
 
 /// Files that a hook added and no proposal can hold.
-fn unasked(commit: &Committed) -> Vec<String> {
-    let others = commit.beside.iter().filter(|file| !is_proposable(file));
+fn unasked(commit: &ProposalCommit) -> Vec<String> {
+    let others = commit.extra_files.iter().filter(|file| !is_proposable(file));
     let id = commit.id.get(..12).unwrap_or(&commit.id);
     others
         .map(|file| format!("a hook put {} into commit {id}, which nobody approved", file.path))
@@ -312,11 +313,11 @@ fn ask_about(
     writer: &mut Writer<'_>,
     proposal: &Proposal,
     amended: &[Written],
-    commit: &Committed,
+    commit: &ProposalCommit,
 ) -> Result<ProposalId> {
     let store = writer.store();
     let changes: Result<Vec<FileChange>> =
-        amended.iter().map(|written| subject::change(store, &Step::from(written))).collect();
+        amended.iter().map(|written| subject::change(store, &FileStep::from(written))).collect();
     let id = commit.id.get(..12).unwrap_or(&commit.id);
     let new = NewProposal {
         changeset: Changeset::new(changes?)?,
@@ -344,23 +345,23 @@ fn ask_about(
 ///
 /// # Errors
 /// `conflict` where markers cannot show it (binary, deleted).
-pub fn write_markers(store: &Store, now: DateTime<Utc>, shown: &Shown) -> Result<Resolution> {
+pub fn write_markers(store: &Store, now: DateTime<Utc>, shown: &DecisionPlan) -> Result<ApplyPlan> {
     let journal = files::lock(store)?;
     let worktree = store.repository().worktree()?;
     let reader = worktree.reader();
     let view = store.view()?;
     let proposal = super::current(&view, &shown.proposal)?;
     proposal.require_pending(now)?;
-    let (plan, _) = subject::forward(store, &view, &proposal, None, &reader)?;
+    let (plan, _) = subject::plan_apply(store, &view, &proposal, None, &reader)?;
     if plan != shown.plan {
-        return Err(super::changed(&proposal, "the files changed"));
+        return Err(super::changed_since_shown(&proposal, "the files changed"));
     }
     let plan = plan.with_markers()?;
     journal.apply(&reader, &files::steps(&worktree, &plan)?, None, |_| Ok(()))?;
     Ok(plan)
 }
 
-pub fn conflict(plan: &Resolution, id: &ProposalId) -> Option<Error> {
+pub fn conflict(plan: &ApplyPlan, id: &ProposalId) -> Option<Error> {
     let markers = if plan.conflicts().all(|(_, conflict)| conflict.marked.is_some()) {
         format!(", `aye apply {id} --conflict-markers` writes both versions")
     } else {
@@ -379,7 +380,7 @@ pub(super) fn propose_and_apply(
     authority: &Authority,
     now: DateTime<Utc>,
     wait: Duration,
-    plan: impl FnOnce() -> Result<Option<(NewProposal, Resolution)>>,
+    plan: impl FnOnce() -> Result<Option<(NewProposal, ApplyPlan)>>,
 ) -> Result<Option<Proposal>> {
     let journal = files::lock_within(store, wait)?;
     let _lock = crate::memory::service::lock(store.repository(), authority.actor(), now)?;
@@ -387,11 +388,12 @@ pub(super) fn propose_and_apply(
     let worktree = store.repository().worktree()?;
     let reader = worktree.reader();
     files::written(store, &[], &plan, |_| None)?;
-    let seen = Seen::now(&store.view()?, [])?;
+    let seen = ViewedState::now(&store.view()?, [])?;
     let proposal = store.write(authority.actor(), now, |writer| {
         let proposal = writer.propose_another(new)?;
         writer.flush_objects()?;
-        let planned = shown::of_plan(store, &writer.view, &proposal, None, plan.clone(), seen)?;
+        let planned =
+            decision_plan::of_plan(store, &writer.view, &proposal, None, plan.clone(), seen)?;
         let steps = files::steps(&worktree, &plan)?;
         let subject = files::subject(files::APPLY, &proposal.id, writer.now());
         journal.apply(&reader, &steps, Some(&subject), |_| {

@@ -3,15 +3,15 @@
 use chrono::{DateTime, Utc};
 
 use super::apply::{Request, plan_again};
+use super::decision_plan::entry;
 use super::draft::{self, Draft};
-use super::shown::entry;
-use super::{Shown, still, subject};
+use super::{DecisionPlan, require_unchanged, subject};
 use crate::apply as files;
 use crate::changeset::RepoPath;
-use crate::changeset::plan::Planned;
+use crate::changeset::plan::PlannedFile;
 use crate::error::{Error, Result};
 use crate::proposal::event::{Effect, Verdict};
-use crate::proposal::manifest::ApprovedAs;
+use crate::proposal::manifest::EntryOutcome;
 use crate::proposal::{Authority, Entry, Proposal};
 use crate::store::Store;
 
@@ -22,14 +22,14 @@ pub struct Remarks {
 }
 
 #[derive(Clone, Debug)]
-pub struct Approved {
-    pub files: Vec<Planned>,
+pub struct ApproveResult {
+    pub files: Vec<PlannedFile>,
     /// Files with other changes, not approved.
     pub not_approved: Vec<String>,
 }
 
 /// Approves the current revision on the files as they are. The proposal stays pending. With
-/// `shown`, any other result is refused.
+/// `decision_plan`, any other result is refused.
 ///
 /// # Errors
 /// `conflict`, `not_pending`, `revised_meanwhile`, `changed_since_shown`, `private_path`,
@@ -40,8 +40,8 @@ pub fn approve(
     now: DateTime<Utc>,
     proposal: &Proposal,
     remarks: &Remarks,
-    shown: Option<&Shown>,
-) -> Result<Approved> {
+    shown: Option<&DecisionPlan>,
+) -> Result<ApproveResult> {
     // No other process writes files between plan and record.
     let _journal = files::lock_within(store, subject::patience(store, proposal)?)?;
     let worktree = store.repository().worktree()?;
@@ -62,14 +62,14 @@ pub fn approve(
         .manifest
         .records()
         .iter()
-        .filter(|record| record.outcome == ApprovedAs::Merged)
+        .filter(|record| record.outcome == EntryOutcome::Merged)
         .map(|record| (&record.path, entry(&record.now)))
         .collect();
     let merged = merged.iter().map(|(path, now)| (*path, now.as_ref()));
-    super::require_apart(&store.view()?, &proposal.id, false, merged)?;
+    super::refuse_private_merge(&store.view()?, &proposal.id, false, merged)?;
     let lines = draft::lines(&planned.plan);
     store.write(authority.actor(), now, |writer| {
-        still(writer, proposal, &planned.seen)?;
+        require_unchanged(writer, proposal, &planned.seen)?;
         let draft = Draft::new(authority, &planned.seen, proposal, Verdict::Approve);
         let (reason, manifest) = (remarks.reason.as_deref(), Some(&planned.manifest));
         let unshown_lines = remarks.unshown_lines;
@@ -77,5 +77,5 @@ pub fn approve(
     })?;
     let not_approved =
         planned.foreign().map(|residue| residue.path.display().to_string()).collect();
-    Ok(Approved { files: planned.plan.files, not_approved })
+    Ok(ApproveResult { files: planned.plan.files, not_approved })
 }

@@ -1,25 +1,25 @@
 //! One decision before it is recorded. It is made once under the lock; files are written and the
 //! event is recorded from it.
 
-use super::{Part, Seen, still};
+use super::{PartialProposal, ViewedState, require_unchanged};
 use crate::changeset::hunks;
-use crate::changeset::plan::Resolution;
+use crate::changeset::plan::ApplyPlan;
 use crate::error::Result;
 use crate::proposal::event::{Comment, Effect, Evidence, Note, Verdict};
 use crate::proposal::manifest::Manifest;
-use crate::proposal::{Authority, Proposal, Stamped};
+use crate::proposal::{Authority, Proposal, StoredEvent};
 use crate::store::{NewDecision, NewRevision, Writer};
 
 #[derive(Clone, Copy)]
 pub(super) struct Draft<'a> {
     pub(super) authority: &'a Authority,
     /// HEAD and tips at display.
-    pub(super) seen: &'a Seen,
+    pub(super) seen: &'a ViewedState,
     pub(super) proposal: &'a Proposal,
     /// Event id.
     pub(super) revision: &'a str,
     /// Becomes a revision first, which is then decided on.
-    pub(super) part: Option<&'a Part>,
+    pub(super) part: Option<&'a PartialProposal>,
     pub(super) verdict: Verdict,
     pub(super) reason: Option<&'a str>,
     pub(super) effect: Option<Effect>,
@@ -38,7 +38,7 @@ pub(super) struct Draft<'a> {
 impl<'a> Draft<'a> {
     pub(super) fn new(
         authority: &'a Authority,
-        seen: &'a Seen,
+        seen: &'a ViewedState,
         proposal: &'a Proposal,
         verdict: Verdict,
     ) -> Self {
@@ -64,7 +64,7 @@ impl<'a> Draft<'a> {
     /// proposal, a lock or ref that is not available, or a part that must stay private. Writes the
     /// decision's objects, so that little can fail later.
     pub(super) fn prepare(self, writer: &mut Writer<'_>) -> Result<()> {
-        still(writer, self.proposal, self.seen)?;
+        require_unchanged(writer, self.proposal, self.seen)?;
         self.record(writer)?;
         writer.flush_objects()?;
         writer.take_back();
@@ -73,7 +73,7 @@ impl<'a> Draft<'a> {
 
     /// Records comments, the revision of a part, and then the decision. The caller has pinned the
     /// thread (`still`).
-    pub(super) fn record(self, writer: &mut Writer<'_>) -> Result<Stamped> {
+    pub(super) fn record(self, writer: &mut Writer<'_>) -> Result<StoredEvent> {
         let (authority, id) = (self.authority, &self.proposal.id);
         for comment in self.comments {
             writer.note(Some(id), Note::Comment(comment.clone()))?;
@@ -107,7 +107,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-pub(super) fn lines(plan: &Resolution) -> Option<u64> {
+pub(super) fn lines(plan: &ApplyPlan) -> Option<u64> {
     let of = |file: &Option<crate::changeset::File>| file.as_ref().map(|file| file.bytes.clone());
     let counts = plan.writes().map(|file| {
         let (counts, _) = hunks::measure(of(&file.now).as_deref(), of(&file.after).as_deref());

@@ -2,9 +2,9 @@
 //! in git's merge. This makes a new revision, since a decision names files that its revision
 //! changes.
 
-use super::Part;
+use super::PartialProposal;
 use crate::changeset::codes::CONFLICT;
-use crate::changeset::plan::{Planned, Reason, Resolution, Resolved};
+use crate::changeset::plan::{ApplyPlan, ConflictReason, MergeStatus, PlannedFile};
 use crate::changeset::{Changeset, FileChange, RepoPath, Snapshot, sensitive};
 use crate::error::{Error, Result};
 use crate::proposal::Proposal;
@@ -13,8 +13,8 @@ use crate::repository::Repository;
 use crate::store::{Filter, Moves, Store, View};
 
 #[derive(Clone, Debug)]
-pub struct Followed {
-    pub part: Part,
+pub struct MovedChanges {
+    pub part: PartialProposal,
     /// Old and new path.
     pub moves: Vec<(RepoPath, RepoPath)>,
 }
@@ -36,10 +36,10 @@ pub fn follow(
     view: &View<'_>,
     proposal: &Proposal,
     changes: &[FileChange],
-    plan: &Resolution,
+    plan: &ApplyPlan,
     files: &dyn Snapshot,
-) -> Result<Option<Followed>> {
-    let followed = wherever(store, view, proposal, changes, plan, files)?;
+) -> Result<Option<MovedChanges>> {
+    let followed = follow_anywhere(store, view, proposal, changes, plan, files)?;
     if let Some(followed) = &followed {
         require_as_ordinary(store, proposal, changes, followed)?;
     }
@@ -52,22 +52,24 @@ pub fn follow(
 ///
 /// # Errors
 /// `conflict` for deleting a file that has moved, as in git's merge.
-pub(super) fn wherever(
+pub(super) fn follow_anywhere(
     store: &Store,
     view: &View<'_>,
     proposal: &Proposal,
     changes: &[FileChange],
-    plan: &Resolution,
+    plan: &ApplyPlan,
     files: &dyn Snapshot,
-) -> Result<Option<Followed>> {
+) -> Result<Option<MovedChanges>> {
     let mut moves = Vec::new();
     for change in changes {
-        let is_it = |file: &&Planned| file.path == change.path && file.now.is_none();
+        let is_it = |file: &&PlannedFile| file.path == change.path && file.now.is_none();
         let is_gone = match plan.files.iter().find(is_it).map(|file| &file.outcome) {
-            Some(Resolved::Conflict(why)) => {
-                why.reason == Reason::Missing && change.after.is_some()
+            Some(MergeStatus::Conflict(why)) => {
+                why.reason == ConflictReason::Missing && change.after.is_some()
             }
-            Some(Resolved::Already) => change.after.is_none() && proposal.subject == Subject::Code,
+            Some(MergeStatus::Already) => {
+                change.after.is_none() && proposal.subject == Subject::Code
+            }
             _ => false,
         };
         if !is_gone {
@@ -96,7 +98,10 @@ pub(super) fn wherever(
     });
     // Two files that have become one are not followed.
     let Ok(changes) = Changeset::new(changes.collect()) else { return Ok(None) };
-    Ok(Some(Followed { part: Part { changes, reason: RevisionReason::Rebase }, moves }))
+    Ok(Some(MovedChanges {
+        part: PartialProposal { changes, reason: RevisionReason::Rebase },
+        moves,
+    }))
 }
 
 /// Refuses a reason for a second look that the old path did not have.
@@ -104,11 +109,11 @@ fn require_as_ordinary(
     store: &Store,
     proposal: &Proposal,
     changes: &[FileChange],
-    followed: &Followed,
+    followed: &MovedChanges,
 ) -> Result<()> {
     let known = store.repository().instructions();
-    let reasons = |changes: &[FileChange], path: &RepoPath| -> Vec<sensitive::Reason> {
-        let of = sensitive::of(changes, &known).into_iter();
+    let reasons = |changes: &[FileChange], path: &RepoPath| -> Vec<sensitive::SensitiveReason> {
+        let of = sensitive::sensitive_changes(changes, &known).into_iter();
         of.filter(|(at, _)| *at == path).map(|(_, reason)| reason).collect()
     };
     for (from, to) in &followed.moves {

@@ -1,6 +1,6 @@
 //! Digest of several proposals decided in one answer, as each statement names it (`group`). Pure.
 
-use super::Shown;
+use super::DecisionPlan;
 use crate::proposal::Proposal;
 use crate::sha256;
 
@@ -9,8 +9,11 @@ const FORMAT: &str = "aye-group@1";
 /// Hex digest of applying `shown` in this order. One line each: first event, revision, and SHA-256
 /// of the manifest, or `-` if the proposal does not fit. `takes_residue` approves other changes,
 /// too.
-pub fn of_apply<'s>(shown: impl IntoIterator<Item = &'s Shown>, takes_residue: bool) -> String {
-    let line = |shown: &Shown| {
+pub fn of_apply<'s>(
+    shown: impl IntoIterator<Item = &'s DecisionPlan>,
+    takes_residue: bool,
+) -> String {
+    let line = |shown: &DecisionPlan| {
         let fits = shown.plan.refusal().is_none();
         let bytes = || {
             if takes_residue { shown.with_residue().to_bytes() } else { shown.manifest.to_bytes() }

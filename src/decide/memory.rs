@@ -37,7 +37,7 @@ pub fn propose(service: &Service<'_>, value: &Value, stage: bool) -> Result<Resp
         };
         if let (Planned::Writes(plan), Some(proposal)) = (&answer, made) {
             let mut response = service.applied(plan, proposal.id.as_str());
-            response.warnings.extend(super::subject::follow(
+            response.warnings.extend(super::subject::commit_memory(
                 store,
                 &authority,
                 now,

@@ -4,44 +4,44 @@
 //! compared: unless every byte is as shown, nothing is written and the caller asks again.
 //! `proposal::authority` rules who may decide; functions here take its answer.
 
-mod ahead;
 pub mod apply;
 pub mod approve;
+pub mod decision_plan;
 mod draft;
 mod follow;
 pub mod group;
-mod ignored;
+mod ignored_warning;
 pub mod memory;
+mod missing_decision;
 pub mod patch;
+mod planned_files;
 mod publish;
 pub mod purge;
-pub mod shown;
-mod standing;
 pub mod steps;
 mod subject;
+mod uncommitted;
 pub mod undo;
-mod unrecorded;
 mod unstage;
 pub mod verdict;
 
 use std::collections::BTreeMap;
 
-pub use ahead::Ahead;
-pub use apply::{Applied, Request, apply};
+pub use apply::{ApplyResult, Request, apply};
 pub use approve::approve;
-pub use follow::{Followed, follow, moved_to};
+pub use decision_plan::{DecisionPlan, OtherChange, ProposalDisplay, display, show, visible_on};
+pub use follow::{MovedChanges, follow, moved_to};
+pub use missing_decision::{CommittedPlan, UnrecordedCommit, require_recorded, unrecorded};
+pub use planned_files::PlannedFiles;
 pub use publish::publish;
-pub use shown::{Residue, Shown, Visible, show, visible, visible_on};
-pub use standing::{is_here, target, target_here, written_here};
 pub use subject::{contains, plan_wherever};
-pub use undo::{Undone, undo};
-pub use unrecorded::{Made, Unrecorded, require_recorded, unrecorded};
+pub use uncommitted::{is_here, target, target_here, written_here};
+pub use undo::{UndoResult, undo};
 
 use crate::changeset::instructions::Instructions;
 use crate::changeset::{Changeset, RepoPath, sensitive};
 use crate::error::{Error, Result};
 use crate::proposal::event::{BlobRef, Evidence, RevisionReason, Subject, Written};
-use crate::proposal::rules::{self, Answer, Class, Verb};
+use crate::proposal::rules::{self, CallerClass, Permission, Verb};
 use crate::proposal::statement::Target;
 use crate::proposal::{Authority, Caller, Entry, Proposal, ProposalId, authority, codes};
 use crate::store::{Content, Space, Store, Tips, View, Writer};
@@ -49,7 +49,7 @@ use crate::store::{Content, Space, Store, Tips, View, Writer};
 /// Part of a proposal. Its revision is recorded together with the apply, so the decision names
 /// exactly the part, and a failure leaves the proposal unchanged.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct PartialProposal {
     pub changes: Changeset,
     /// Partial, edited, or rebased to moved files.
     pub reason: RevisionReason,
@@ -57,14 +57,14 @@ pub struct Part {
 
 /// HEAD, policy and tips at display.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct ViewedState {
     pub target: Target,
     tips: BTreeMap<ProposalId, Tips>,
     policy: Option<BlobRef>,
     repository: Option<String>,
 }
 
-impl Seen {
+impl ViewedState {
     fn or_now(seen: Option<&Self>, view: &View<'_>, shown: &[Proposal]) -> Result<Self> {
         let ids = shown.iter().map(|proposal| &proposal.id);
         seen.map_or_else(|| Self::now(view, ids), |seen| Ok(seen.clone()))
@@ -87,7 +87,7 @@ impl Seen {
 }
 
 /// # Errors
-/// `revised_meanwhile` at another revision than `shown`.
+/// `revised_meanwhile` at another revision than `decision_plan`.
 pub(crate) fn current(view: &View<'_>, shown: &Proposal) -> Result<Proposal> {
     let proposal = view.proposal(&shown.id)?;
     proposal.require_revision(&shown.current().event)?;
@@ -99,8 +99,12 @@ pub(crate) fn current(view: &View<'_>, shown: &Proposal) -> Result<Proposal> {
 ///
 /// # Errors
 /// `not_pending`, `revised_meanwhile`, `changed_since_shown`.
-pub(crate) fn still(writer: &mut Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<()> {
-    let proposal = match pinned(writer, shown, seen) {
+pub(crate) fn require_unchanged(
+    writer: &mut Writer<'_>,
+    shown: &Proposal,
+    seen: &ViewedState,
+) -> Result<()> {
+    let proposal = match pin_thread(writer, shown, seen) {
         Err(changed) => {
             // A decision made meanwhile is the clearer error.
             writer.proposal(&shown.id)?.require_open(writer.now())?;
@@ -113,14 +117,18 @@ pub(crate) fn still(writer: &mut Writer<'_>, shown: &Proposal, seen: &Seen) -> R
 }
 
 /// Allows decided proposals, too.
-pub(crate) fn pinned(writer: &mut Writer<'_>, shown: &Proposal, seen: &Seen) -> Result<Proposal> {
+pub(crate) fn pin_thread(
+    writer: &mut Writer<'_>,
+    shown: &Proposal,
+    seen: &ViewedState,
+) -> Result<Proposal> {
     match seen.tips.get(&shown.id) {
         Some(tips) => writer.pin(&shown.id, tips),
         None => writer.proposal(&shown.id),
     }
 }
 
-pub(crate) fn changed(proposal: &Proposal, what: &str) -> Error {
+pub(crate) fn changed_since_shown(proposal: &Proposal, what: &str) -> Error {
     Error::new(
         &codes::CHANGED_SINCE_SHOWN,
         format!("{} is not as it was shown: {what}", proposal.id),
@@ -141,7 +149,7 @@ pub(crate) fn merged(written: &[Written]) -> impl Iterator<Item = (&RepoPath, Op
 ///
 /// # Errors
 /// `private_path`.
-pub(crate) fn require_apart<'f>(
+pub(crate) fn refuse_private_merge<'f>(
     view: &View<'_>,
     id: &ProposalId,
     takes_back: bool,
@@ -201,7 +209,8 @@ pub fn authorise(
     let clones = store.clone_ids();
     let class = caller.class();
     // The instruction lists are read only where they may matter.
-    let is_decided = *evidence == Evidence::Flag && rules::answer(class, verb) == Answer::Decides;
+    let is_decided =
+        *evidence == Evidence::Flag && rules::permission(class, verb) == Permission::Decides;
     let ask = |proposal: Option<&Proposal>| {
         let made_it = |clone: &&String| proposal.is_some_and(|it| it.clone == **clone);
         let clone = clones.iter().find(made_it).or(clones.first());
@@ -213,7 +222,7 @@ pub fn authorise(
             // Without a proposal, only memory is applied at once.
             memory: proposal.map_or(verb == Verb::Apply, is_memory),
             sensitive: is_decided && proposal.is_none_or(|proposal| is_sensitive(store, proposal)),
-            instructs: class == Class::Ci
+            instructs: class == CallerClass::Ci
                 && proposal.is_some_and(|proposal| instructs(store, proposal)),
             command,
         };
@@ -246,7 +255,7 @@ pub fn is_of_memory(path: &RepoPath) -> bool {
 
 fn is_sensitive(store: &Store, proposal: &Proposal) -> bool {
     let changes = &proposal.current().changes;
-    let is_it = |known: &Instructions| !sensitive::of(changes, known).is_empty();
+    let is_it = |known: &Instructions| !sensitive::sensitive_changes(changes, known).is_empty();
     is_it(&Instructions::default()) || is_it(&store.repository().instructions())
 }
 

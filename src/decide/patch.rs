@@ -7,7 +7,7 @@ use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Evidence, FileOutcome, Patch, Written};
 use crate::proposal::id::PATCH_PREFIX;
-use crate::proposal::{Authority, Data, Entry, ProposalId, Stamped, codes};
+use crate::proposal::{Authority, Data, Entry, ProposalId, StoredEvent, codes};
 use crate::store::{DirectPatch, Store, View, entry_of};
 
 pub fn id(event: &str) -> String {
@@ -63,7 +63,7 @@ pub fn record(
 /// # Errors
 /// `proposal_not_found`, `ambiguous_id`, `not_applied`; `changed_since_shown` for another clone's
 /// patch.
-pub fn find(view: &View<'_>, text: &str) -> Result<(Stamped, Patch)> {
+pub fn find(view: &View<'_>, text: &str) -> Result<(StoredEvent, Patch)> {
     let mut found = view.patches()?;
     found.retain(|patched| id(&patched.stamped.id).starts_with(text));
     if found.len() > 1 {
@@ -97,7 +97,7 @@ pub fn find(view: &View<'_>, text: &str) -> Result<(Stamped, Patch)> {
 ///
 /// # Errors
 /// `changed_since_shown`.
-fn require_own(view: &View<'_>, thread: &ProposalId, stamped: &Stamped) -> Result<()> {
+fn require_own(view: &View<'_>, thread: &ProposalId, stamped: &StoredEvent) -> Result<()> {
     if view.has_recorded(thread, stamped)? {
         return Ok(());
     }

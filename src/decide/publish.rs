@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Seen, current, still};
+use super::{ViewedState, current, require_unchanged};
 use crate::error::Result;
 use crate::proposal::{Authority, Proposal};
 use crate::store::Store;
@@ -17,13 +17,13 @@ pub fn publish(
     authority: &Authority,
     now: DateTime<Utc>,
     shown: &Proposal,
-    seen: &Seen,
+    seen: &ViewedState,
 ) -> Result<()> {
     let shown = &current(&store.view()?, shown)?;
     // Unreadable content could not be sent.
     store.changeset(shown.current())?;
     store.write(authority.actor(), now, |writer| {
-        still(writer, shown, seen)?;
+        require_unchanged(writer, shown, seen)?;
         writer.publish(authority, shown)
     })
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::shown::entry;
+use super::decision_plan::entry;
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::memory::disk::repo_path as memory_path;
 use crate::memory::plan::index_page;
-use crate::proposal::manifest::{ApprovedAs, Manifest, Record, Residue};
+use crate::proposal::manifest::{EntryOutcome, Manifest, ManifestEntry, OtherChanges};
 use crate::proposal::state::{Approval, Decision};
-use crate::proposal::steps::{Step, of_events, of_revision};
+use crate::proposal::steps::{FileStep, decision_steps, revision_steps};
 use crate::proposal::{Actor, Entry, Proposal, ProposalId, codes, trailers};
 use crate::store::View;
 
@@ -17,9 +17,9 @@ const MOST_STEPS: usize = 256;
 
 #[derive(Debug, Default)]
 pub struct Steps {
-    pub approved: Vec<Step>,
+    pub approved: Vec<FileStep>,
     /// Without generated files.
-    written: Vec<Step>,
+    written: Vec<FileStep>,
 }
 
 /// Steps that a person approved without writing them.
@@ -29,7 +29,7 @@ pub fn of_approval(view: &View<'_>, proposal: &Proposal, approval: &Approval) ->
 }
 
 /// Steps that revert an apply; empty unless a person undid it.
-pub fn of_undo(view: &View<'_>, proposal: &Proposal, undo: &Decision) -> Result<Vec<Step>> {
+pub fn of_undo(view: &View<'_>, proposal: &Proposal, undo: &Decision) -> Result<Vec<FileStep>> {
     if !undo.is_by_a_person() {
         return Ok(Vec::new());
     }
@@ -47,7 +47,7 @@ pub fn of(view: &View<'_>, proposal: &Proposal, decision: &Decision) -> Result<S
     let revision = &decision.revision;
     match manifest(view, proposal, &decision.event)? {
         Some(manifest) => Steps::recorded(proposal, revision, &manifest),
-        None => Ok(Steps { approved: of_revision(proposal, revision), written: Vec::new() }),
+        None => Ok(Steps { approved: revision_steps(proposal, revision), written: Vec::new() }),
     }
 }
 
@@ -72,24 +72,24 @@ impl Steps {
         let mut steps = Self::default();
         for record in manifest.records() {
             let step = step(record);
-            if record.residue == Residue::Taken && record.outcome != ApprovedAs::Already {
+            if record.residue == OtherChanges::Taken && record.outcome != EntryOutcome::Already {
                 let before = entry(&record.base);
-                steps.approved.push(Step { before, ..step.clone() });
+                steps.approved.push(FileStep { before, ..step.clone() });
             }
             match &record.outcome {
-                ApprovedAs::Derived(_) if !is_generated(&record.path) => {
+                EntryOutcome::Derived(_) if !is_generated(&record.path) => {
                     return Err(contradicts(proposal, &step));
                 }
-                ApprovedAs::Derived(_) => steps.approved.push(step),
-                outcome => steps.add(proposal, revision, step, *outcome == ApprovedAs::Already),
+                EntryOutcome::Derived(_) => steps.approved.push(step),
+                outcome => steps.add(proposal, revision, step, *outcome == EntryOutcome::Already),
             }
         }
         Ok(steps)
     }
 
-    fn add(&mut self, proposal: &Proposal, revision: &str, step: Step, is_there: bool) {
+    fn add(&mut self, proposal: &Proposal, revision: &str, step: FileStep, is_there: bool) {
         if is_there {
-            let own = of_revision(proposal, revision).into_iter();
+            let own = revision_steps(proposal, revision).into_iter();
             self.approved.extend(own.filter(|own| own.path == step.path));
         } else {
             self.approved.push(step.clone());
@@ -106,8 +106,9 @@ fn is_generated(path: &RepoPath) -> bool {
 /// Approvals in force of the same files with the same contents, before and after.
 pub fn approvers(view: &View<'_>, proposal: &Proposal, decided: &Manifest) -> Vec<Approval> {
     let sides = |manifest: &Manifest| -> Vec<_> {
-        let side =
-            |record: &Record| (record.path.clone(), record.now.clone(), record.after.clone());
+        let side = |record: &ManifestEntry| {
+            (record.path.clone(), record.now.clone(), record.after.clone())
+        };
         manifest.records().iter().map(side).collect()
     };
     let decided = sides(decided);
@@ -130,11 +131,11 @@ pub fn reviewers(view: &View<'_>, proposal: &Proposal) -> Vec<Actor> {
     found
 }
 
-fn step(record: &Record) -> Step {
-    Step::from(&record.written())
+fn step(record: &ManifestEntry) -> FileStep {
+    FileStep::from(&record.written())
 }
 
-fn contradicts(proposal: &Proposal, step: &Step) -> Error {
+fn contradicts(proposal: &Proposal, step: &FileStep) -> Error {
     let path = step.path.display();
     let why = format!("it makes something else of {path} than its revision");
     Error::new(
@@ -145,13 +146,13 @@ fn contradicts(proposal: &Proposal, step: &Step) -> Error {
     .hint("`aye log` shows its event; decide again")
 }
 
-pub(super) struct Explained<'v, 's> {
+pub(super) struct StepSearch<'v, 's> {
     view: &'v View<'s>,
     except: &'v ProposalId,
-    known: BTreeMap<ProposalId, Vec<Step>>,
+    known: BTreeMap<ProposalId, Vec<FileStep>>,
 }
 
-impl<'v, 's> Explained<'v, 's> {
+impl<'v, 's> StepSearch<'v, 's> {
     pub(super) fn new(view: &'v View<'s>, except: &'v Proposal) -> Self {
         Self { view, except: &except.id, known: BTreeMap::new() }
     }
@@ -182,11 +183,11 @@ impl<'v, 's> Explained<'v, 's> {
         Ok(reached.contains(to))
     }
 
-    fn steps_of(&mut self, id: &ProposalId) -> Result<&[Step]> {
+    fn steps_of(&mut self, id: &ProposalId) -> Result<&[FileStep]> {
         if !self.known.contains_key(id) {
             let proposal = self.view.proposal(id)?;
             let applies = proposal.applies().filter(|decision| decision.is_by_a_person());
-            let steps = applies.flat_map(|decision| of_events(&proposal, decision)).collect();
+            let steps = applies.flat_map(|decision| decision_steps(&proposal, decision)).collect();
             self.known.insert(id.clone(), steps);
         }
         Ok(self.known.get(id).map_or(&[], Vec::as_slice))

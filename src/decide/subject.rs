@@ -4,45 +4,45 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::Part;
-use super::follow::{self, Followed};
+use super::PartialProposal;
+use super::follow::{self, MovedChanges};
 use crate::apply as files;
-use crate::changeset::merge::Sides;
-use crate::changeset::plan::{Planned, Resolution, Resolved, inverse, plan};
+use crate::changeset::merge::MergeLabels;
+use crate::changeset::plan::{ApplyPlan, MergeStatus, PlannedFile, inverse, plan};
 use crate::changeset::{FileChange, Snapshot};
 use crate::error::Result;
 use crate::memory::lock::Lock;
 use crate::memory::service::decide as memory;
 use crate::proposal::event::{Committed as EventCommitted, Subject, Written};
 use crate::proposal::state::Decision;
-use crate::proposal::steps::Step;
+use crate::proposal::steps::FileStep;
 use crate::proposal::{Actor, Authority, Entry, Note, Proposal};
 use crate::repository::Repository;
 use crate::store::{Store, View};
 
 /// A plan, and its changes if they follow moved files.
-pub(super) type Forward = (Resolution, Option<Followed>);
+pub(super) type Forward = (ApplyPlan, Option<MovedChanges>);
 
 /// Plans `proposal`, or `part` of it, on `snapshot`. Conflicts are in the plan.
 ///
 /// # Errors
 /// `bare_repository`, `object_missing`; for memory the reason why it cannot be applied.
-pub(super) fn forward(
+pub(super) fn plan_apply(
     store: &Store,
     view: &View<'_>,
     proposal: &Proposal,
-    part: Option<&Part>,
+    part: Option<&PartialProposal>,
     snapshot: &dyn Snapshot,
 ) -> Result<Forward> {
     match (proposal.subject, part) {
         (Subject::Memory, None) => Ok((memory::preview(store, proposal, snapshot)?, None)),
-        (Subject::Memory, Some(_)) => Err(memory::whole(proposal)),
+        (Subject::Memory, Some(_)) => Err(memory::refuse_partial(proposal)),
         (Subject::Code, Some(part)) => {
             let changes = part.changes.changes();
             let (plan, followed) =
                 following(store, view, proposal, changes, follow::follow, snapshot)?;
-            let followed = followed.map(|followed| Followed {
-                part: Part { reason: part.reason.clone(), ..followed.part },
+            let followed = followed.map(|followed| MovedChanges {
+                part: PartialProposal { reason: part.reason.clone(), ..followed.part },
                 ..followed
             });
             Ok((plan, followed))
@@ -60,12 +60,12 @@ pub fn plan_wherever(
     view: &View<'_>,
     proposal: &Proposal,
     snapshot: &dyn Snapshot,
-) -> Result<Resolution> {
+) -> Result<ApplyPlan> {
     if proposal.subject == Subject::Memory {
         return memory::preview(store, proposal, snapshot);
     }
     let changes = store.changeset(proposal.current())?.into_changes();
-    let (plan, _) = following(store, view, proposal, &changes, follow::wherever, snapshot)?;
+    let (plan, _) = following(store, view, proposal, &changes, follow::follow_anywhere, snapshot)?;
     Ok(plan)
 }
 
@@ -74,9 +74,9 @@ type Follow = fn(
     &View<'_>,
     &Proposal,
     &[FileChange],
-    &Resolution,
+    &ApplyPlan,
     &dyn Snapshot,
-) -> Result<Option<Followed>>;
+) -> Result<Option<MovedChanges>>;
 
 fn following(
     store: &Store,
@@ -86,10 +86,11 @@ fn following(
     follow: Follow,
     snapshot: &dyn Snapshot,
 ) -> Result<Forward> {
-    let plan = on(store.repository(), changes, proposal, snapshot)?;
+    let plan = plan_on(store.repository(), changes, proposal, snapshot)?;
     match follow(store, view, proposal, changes, &plan, snapshot)? {
         Some(followed) => {
-            let plan = on(store.repository(), followed.part.changes.changes(), proposal, snapshot)?;
+            let plan =
+                plan_on(store.repository(), followed.part.changes.changes(), proposal, snapshot)?;
             Ok((plan, Some(followed)))
         }
         None => Ok((plan, None)),
@@ -97,17 +98,17 @@ fn following(
 }
 
 /// Refuses to delete or create a file that is missing only because of a sparse checkout.
-fn on(
+fn plan_on(
     repository: &Repository,
     changes: &[FileChange],
     proposal: &Proposal,
     snapshot: &dyn Snapshot,
-) -> Result<Resolution> {
-    let sides = Sides { ours: "current", theirs: proposal.id.as_str() };
+) -> Result<ApplyPlan> {
+    let sides = MergeLabels { ours: "current", theirs: proposal.id.as_str() };
     let plan = plan(changes, snapshot, sides)?;
-    let fits = |file: &&Planned| !matches!(file.outcome, Resolved::Conflict(_));
+    let fits = |file: &&PlannedFile| !matches!(file.outcome, MergeStatus::Conflict(_));
     let gone = plan.files.iter().filter(fits).filter(|file| file.now.is_none());
-    repository.refuse_left_out(gone.map(|file| &file.path))?;
+    repository.refuse_excluded(gone.map(|file| &file.path))?;
     Ok(plan)
 }
 
@@ -115,30 +116,30 @@ fn on(
 ///
 /// # Errors
 /// `object_missing`; `conflict` for memory.
-pub(super) fn back(
+pub(super) fn plan_undo(
     store: &Store,
     proposal: &Proposal,
     decision: &Decision,
     written: &[Written],
     snapshot: &dyn Snapshot,
-) -> Result<Resolution> {
+) -> Result<ApplyPlan> {
     if decision.written.is_empty() {
-        return Ok(Resolution { files: Vec::new() });
+        return Ok(ApplyPlan { files: Vec::new() });
     }
     match proposal.subject {
         Subject::Memory => memory::preview_undo(store, proposal, decision),
         Subject::Code => {
             let written = written.iter().filter(|file| file.before != file.after);
             let changes: Result<Vec<FileChange>> =
-                written.map(|file| change(store, &Step::from(file))).collect();
-            plan(&inverse(&changes?), snapshot, Sides { ours: "current", theirs: "before" })
+                written.map(|file| change(store, &FileStep::from(file))).collect();
+            plan(&inverse(&changes?), snapshot, MergeLabels { ours: "current", theirs: "before" })
         }
     }
 }
 
 /// # Errors
 /// `object_missing`.
-pub(super) fn change(store: &Store, step: &Step) -> Result<FileChange> {
+pub(super) fn change(store: &Store, step: &FileStep) -> Result<FileChange> {
     let file = |entry: &Option<Entry>| entry.as_ref().map(|entry| store.file(entry)).transpose();
     Ok(FileChange {
         path: step.path.clone(),
@@ -153,15 +154,15 @@ pub(super) fn change(store: &Store, step: &Step) -> Result<FileChange> {
 ///
 /// # Errors
 /// `object_missing`.
-pub fn contains(store: &Store, step: &Step, snapshot: &dyn Snapshot) -> Result<bool> {
-    let sides = Sides { ours: "current", theirs: "applied" };
+pub fn contains(store: &Store, step: &FileStep, snapshot: &dyn Snapshot) -> Result<bool> {
+    let sides = MergeLabels { ours: "current", theirs: "applied" };
     let plan = plan(&[change(store, step)?], snapshot, sides)?;
     Ok(plan.is_already_there())
 }
 
 /// Stages or commits memory if its manifest wants that, and records the commit. Returns a warning
 /// on failure.
-pub(super) fn follow(
+pub(super) fn commit_memory(
     store: &Store,
     authority: &Authority,
     now: DateTime<Utc>,
@@ -178,7 +179,8 @@ pub(super) fn follow(
     let commit = || {
         let proposal = store.view()?.proposal(&proposal.id)?;
         let (paths, message) = (&wanted.paths, wanted.commit.as_deref());
-        let Some(made) = files::follow(store, reviewers, &proposal, paths, message)? else {
+        let Some(made) = files::stage_or_commit(store, reviewers, &proposal, paths, message)?
+        else {
             return Ok(());
         };
         let note = EventCommitted { commit: made.id, amended: Vec::new(), statement: None };
@@ -211,6 +213,6 @@ pub(super) fn lock(
 pub(super) fn patience(store: &Store, proposal: &Proposal) -> Result<Duration> {
     match proposal.subject {
         Subject::Code => Ok(files::PATIENCE),
-        Subject::Memory => memory::patience(store, proposal),
+        Subject::Memory => memory::lock_wait(store, proposal),
     }
 }

@@ -5,47 +5,47 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Utc};
 
 use super::draft::{self, Draft};
-use super::{Seen, pinned, shown, subject};
+use super::{ViewedState, decision_plan, pin_thread, subject};
 use crate::apply as files;
 use crate::changeset::Snapshot;
 use crate::changeset::codes::CONFLICT;
-use crate::changeset::plan::{Conflict, Planned, Reason, Resolution, Resolved};
+use crate::changeset::plan::{ApplyPlan, Conflict, ConflictReason, MergeStatus, PlannedFile};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Effect, Patch, Subject, Verdict, Written};
 use crate::proposal::state::Decision;
-use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, Stamped, codes};
+use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, StoredEvent, codes};
 use crate::store::{LogEntry, NewDecision, Store, View, Writer};
 
 #[derive(Clone, Debug)]
-pub struct Undone {
+pub struct UndoResult {
     /// Empty if the apply was a mark.
-    pub files: Vec<Planned>,
+    pub files: Vec<PlannedFile>,
     /// Commit that still has the change.
     pub commit: Option<String>,
     pub notes: Vec<String>,
 }
 
-impl Undone {
+impl UndoResult {
     /// True if an undo changes a file. Generated pages do not count.
     pub fn puts_back(&self) -> bool {
         puts_back(&self.files)
     }
 }
 
-fn puts_back(files: &[Planned]) -> bool {
+fn puts_back(files: &[PlannedFile]) -> bool {
     let is_back_already =
-        |file: &Planned| matches!(file.outcome, Resolved::Already | Resolved::Derived(_));
+        |file: &PlannedFile| matches!(file.outcome, MergeStatus::Already | MergeStatus::Derived(_));
     !files.iter().all(is_back_already)
 }
 
 /// # Errors
 /// `not_applied`, `object_missing`; `changed_since_shown` if only another clone vouches for the
 /// content before.
-pub fn preview(store: &Store, proposal: &Proposal) -> Result<Resolution> {
-    let decision = applied(store, proposal)?;
+pub fn preview(store: &Store, proposal: &Proposal) -> Result<ApplyPlan> {
+    let decision = require_apply(store, proposal)?;
     let taken = restorable(store, proposal, decision)?;
     let worktree = store.repository().worktree()?;
-    let plan = subject::back(store, proposal, decision, &taken, &worktree)?;
+    let plan = subject::plan_undo(store, proposal, decision, &taken, &worktree)?;
     refuse_moved(store, proposal, &plan, &worktree)?;
     Ok(plan)
 }
@@ -54,13 +54,14 @@ pub fn preview(store: &Store, proposal: &Proposal) -> Result<Resolution> {
 fn refuse_moved(
     store: &Store,
     proposal: &Proposal,
-    plan: &Resolution,
+    plan: &ApplyPlan,
     files: &dyn Snapshot,
 ) -> Result<()> {
-    let is_gone = |file: &&Planned| {
+    let is_gone = |file: &&PlannedFile| {
         let is_missing = matches!(
             file.outcome,
-            Resolved::Already | Resolved::Conflict(Conflict { reason: Reason::Missing, .. })
+            MergeStatus::Already
+                | MergeStatus::Conflict(Conflict { reason: ConflictReason::Missing, .. })
         );
         file.now.is_none() && is_missing
     };
@@ -85,7 +86,7 @@ fn refuse_moved(
 
 /// Restores the files, all or none, and records it; the proposal is pending again. Later changes to
 /// other lines stay. `at` was read with `seen`, before any question: newer events of this clone
-/// refuse the undo. `shown` is the plan that a person agreed to.
+/// refuse the undo. `decision_plan` is the plan that a person agreed to.
 ///
 /// # Errors
 /// `changed_since_shown`; `conflict` if the same lines have changed since.
@@ -94,27 +95,27 @@ pub fn undo(
     authority: &Authority,
     now: DateTime<Utc>,
     seen: &Proposal,
-    at: &Seen,
-    shown: Option<&Resolution>,
-) -> Result<Undone> {
+    at: &ViewedState,
+    shown: Option<&ApplyPlan>,
+) -> Result<UndoResult> {
     let view = store.view()?;
     let seen = &super::current(&view, seen)?;
-    let decision = applied(store, seen)?;
+    let decision = require_apply(store, seen)?;
     let taken = restorable(store, seen, decision)?;
     let commit = decision.commit.clone();
     // Tips as seen, HEAD as it is now.
-    let at = Seen { target: Seen::now(&view, [])?.target, ..at.clone() };
+    let at = ViewedState { target: ViewedState::now(&view, [])?.target, ..at.clone() };
     let draft = Draft::new(authority, &at, seen, Verdict::Undo);
     let draft = Draft { revision: &decision.revision, ..draft };
     if decision.written.is_empty() {
         store.write(authority.actor(), now, |writer| record(writer, draft, decision))?;
-        return Ok(Undone { files: Vec::new(), commit, notes: Vec::new() });
+        return Ok(UndoResult { files: Vec::new(), commit, notes: Vec::new() });
     }
     let journal = files::lock(store)?;
     let _lock = subject::lock(store.repository(), authority, now, seen)?;
     let worktree = store.repository().worktree()?;
     let reader = worktree.reader();
-    let plan = subject::back(store, seen, decision, &taken, &reader)?;
+    let plan = subject::plan_undo(store, seen, decision, &taken, &reader)?;
     refuse_moved(store, seen, &plan, &reader)?;
     if let Some(refusal) = plan.refusal() {
         return Err(conflict(store, refusal, seen));
@@ -126,8 +127,8 @@ pub fn undo(
             .hint(format!("nothing was written; look at it again: aye undo {}", seen.id)));
     }
     let written = files::written(store, &[], &plan, |_| None)?;
-    super::require_apart(&view, &seen.id, true, super::merged(&written))?;
-    let planned = shown::of_plan(store, &view, seen, None, plan, at.clone())?;
+    super::refuse_private_merge(&view, &seen.id, true, super::merged(&written))?;
+    let planned = decision_plan::of_plan(store, &view, seen, None, plan, at.clone())?;
     let (effect, manifest) = (Some(Effect::Files), Some(&planned.manifest));
     let draft = Draft { effect, manifest, lines: draft::lines(&planned.plan), ..draft };
     let subject = files::subject(files::UNDO, &seen.id, now);
@@ -137,14 +138,18 @@ pub fn undo(
     })?;
     let mut notes = Vec::from_iter(super::unstage::unstage(store.repository(), &written));
     let files = planned.plan.files;
-    let nothing = elsewhere(store, seen, &files);
+    let nothing = explain_no_change(store, seen, &files);
     notes.extend(nothing.map(|why| format!("nothing was put back: {why}")));
-    Ok(Undone { files, commit, notes })
+    Ok(UndoResult { files, commit, notes })
 }
 
 /// Reason why an undo changes nothing, and where the change still is.
-pub fn elsewhere(store: &Store, proposal: &Proposal, files: &[Planned]) -> Option<String> {
-    let decision = applied(store, proposal).ok()?;
+pub fn explain_no_change(
+    store: &Store,
+    proposal: &Proposal,
+    files: &[PlannedFile],
+) -> Option<String> {
+    let decision = require_apply(store, proposal).ok()?;
     if decision.written.is_empty() || puts_back(files) {
         return None;
     }
@@ -172,7 +177,7 @@ pub fn elsewhere(store: &Store, proposal: &Proposal, files: &[Planned]) -> Optio
 
 pub fn conflict(store: &Store, refusal: Error, proposal: &Proposal) -> Error {
     let refusal = refusal.with("proposal_id", proposal.id.as_str());
-    match upper(store, proposal) {
+    match find_dependent(store, proposal) {
         Ok(Some(upper)) => refusal.hint(format!(
             "nothing was written; {upper} stands on it and is applied: `aye undo {upper}` first"
         )),
@@ -182,8 +187,8 @@ pub fn conflict(store: &Store, refusal: Error, proposal: &Proposal) -> Error {
 }
 
 /// Last applied proposal that was made on `proposal`, or starts from what it wrote.
-fn upper(store: &Store, proposal: &Proposal) -> Result<Option<ProposalId>> {
-    let (view, lower) = (store.view()?, applied(store, proposal)?);
+fn find_dependent(store: &Store, proposal: &Proposal) -> Result<Option<ProposalId>> {
+    let (view, lower) = (store.view()?, require_apply(store, proposal)?);
     for page in view.log_pages(None, None) {
         for LogEntry { id, stamped } in page? {
             // One command may decide both at the same time.
@@ -212,7 +217,7 @@ fn upper(store: &Store, proposal: &Proposal) -> Result<Option<ProposalId>> {
 }
 
 /// The apply to undo: this clone's, if there are several.
-fn applied<'p>(store: &Store, proposal: &'p Proposal) -> Result<&'p Decision> {
+fn require_apply<'p>(store: &Store, proposal: &'p Proposal) -> Result<&'p Decision> {
     proposal.apply_here(&store.clone_ids()).ok_or_else(|| {
         let message = format!("{} is not applied, so there is nothing to undo", proposal.id);
         Error::new(&codes::NOT_APPLIED, message)
@@ -244,42 +249,42 @@ fn restorable(store: &Store, proposal: &Proposal, decision: &Decision) -> Result
 
 fn record(writer: &mut Writer<'_>, draft: Draft<'_>, decision: &Decision) -> Result<()> {
     let id = &draft.proposal.id;
-    let current = pinned(writer, draft.proposal, draft.seen)?;
-    if applied(writer.store(), &current)?.event != decision.event {
-        return Err(super::changed(&current, "it was applied again"));
+    let current = pin_thread(writer, draft.proposal, draft.seen)?;
+    if require_apply(writer.store(), &current)?.event != decision.event {
+        return Err(super::changed_since_shown(&current, "it was applied again"));
     }
     draft.record(writer)?;
     writer.renew(id)
 }
 
-pub fn preview_patch(store: &Store, patch: &Patch) -> Result<Resolution> {
+pub fn preview_patch(store: &Store, patch: &Patch) -> Result<ApplyPlan> {
     patch_back(store, patch, &store.repository().worktree()?)
 }
 
 /// Restores only files that hold exactly the patch's result: no object database has that, so there
 /// is nothing to merge with.
-fn patch_back(store: &Store, patch: &Patch, snapshot: &dyn Snapshot) -> Result<Resolution> {
+fn patch_back(store: &Store, patch: &Patch, snapshot: &dyn Snapshot) -> Result<ApplyPlan> {
     let mut files = Vec::with_capacity(patch.written.len());
     for written in &patch.written {
         let now = snapshot.file(&written.path)?;
         let found = now.as_ref().map(|file| store.entry_of(file)).transpose()?;
         let (after, outcome) = if found == written.after {
             let before = written.before.as_ref().map(|entry| store.file(entry)).transpose()?;
-            (before, Resolved::Clean)
+            (before, MergeStatus::Clean)
         } else if found == written.before {
-            (now.clone(), Resolved::Already)
+            (now.clone(), MergeStatus::Already)
         } else {
             let reason = match (&now, &written.before) {
-                (None, _) => Reason::Missing,
-                (_, None) => Reason::ChangedSince,
-                _ => Reason::Replaced,
+                (None, _) => ConflictReason::Missing,
+                (_, None) => ConflictReason::ChangedSince,
+                _ => ConflictReason::Replaced,
             };
             let (hunks, marked) = (Vec::new(), None);
-            (now.clone(), Resolved::Conflict(Conflict { reason, hunks, marked }))
+            (now.clone(), MergeStatus::Conflict(Conflict { reason, hunks, marked }))
         };
-        files.push(Planned { path: written.path.clone(), now, after, outcome });
+        files.push(PlannedFile { path: written.path.clone(), now, after, outcome });
     }
-    Ok(Resolution { files })
+    Ok(ApplyPlan { files })
 }
 
 /// # Errors
@@ -289,9 +294,9 @@ pub fn undo_patch(
     store: &Store,
     authority: &Authority,
     now: DateTime<Utc>,
-    stamped: &Stamped,
+    stamped: &StoredEvent,
     patch: &Patch,
-) -> Result<Vec<Planned>> {
+) -> Result<Vec<PlannedFile>> {
     let id = super::patch::id(&stamped.id);
     let journal = files::lock(store)?;
     let worktree = store.repository().worktree()?;
@@ -309,8 +314,8 @@ pub fn undo_patch(
             .with("patch_id", id));
     }
     files::written(store, &[], &plan, |_| None)?;
-    let manifest = shown::manifest(store, &plan)?;
-    let target = Seen::now(&store.view()?, [])?.target;
+    let manifest = decision_plan::manifest(store, &plan)?;
+    let target = ViewedState::now(&store.view()?, [])?.target;
     let subject = files::subject(files::UNDO, &id, now);
     journal.apply(&reader, &files::steps(&worktree, &plan)?, Some(&subject), |_| {
         crate::failpoint!("undo.event");
@@ -330,7 +335,7 @@ const AT_ONCE: i64 = 5;
 
 /// Proposals of this clone's newest answer: standing decisions and requests for changes, newest
 /// first.
-pub fn last(store: &Store, view: &View<'_>) -> Result<Vec<Proposal>> {
+pub fn last_answer(store: &Store, view: &View<'_>) -> Result<Vec<Proposal>> {
     let own = store.clone_ids();
     let (mut found, mut known) = (Vec::new(), BTreeSet::new());
     let mut before: Option<DateTime<Utc>> = None;

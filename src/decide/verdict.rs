@@ -4,17 +4,17 @@
 use chrono::{DateTime, Utc};
 
 use super::draft::Draft;
-use super::{Seen, pinned, still};
+use super::{ViewedState, pin_thread, require_unchanged};
 use crate::changeset::Changeset;
 use crate::error::{Error, Result};
 use crate::proposal::event::{Comment, Effect, Marked, Verdict};
-use crate::proposal::rules::Class;
+use crate::proposal::rules::CallerClass;
 use crate::proposal::{ActorKind, Authority, Caller, Proposal, State, codes};
 use crate::scan::gate;
 use crate::store::Store;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum PlainVerdict {
     Reject,
     Withdraw,
     RequestChanges,
@@ -24,7 +24,7 @@ pub enum Word {
     Mark(Marked),
 }
 
-impl Word {
+impl PlainVerdict {
     fn verdict(self) -> Verdict {
         match self {
             Self::Reject | Self::Mark(Marked::Rejected) => Verdict::Reject,
@@ -37,11 +37,11 @@ impl Word {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Besides<'a> {
+pub struct VerdictDetails<'a> {
     pub reason: Option<&'a str>,
     /// Recorded before the verdict.
     pub comments: &'a [Comment],
-    pub seen: Option<&'a Seen>,
+    pub seen: Option<&'a ViewedState>,
     pub group: Option<&'a str>,
 }
 
@@ -50,37 +50,37 @@ pub struct Besides<'a> {
 /// # Errors
 /// `not_pending`, `not_rejected`, `revised_meanwhile`, `changed_since_shown`, `secret_found` for an
 /// agent's reason.
-pub fn say(
+pub fn record_verdicts(
     store: &Store,
     authority: &Authority,
     now: DateTime<Utc>,
     proposals: &[Proposal],
-    word: Word,
-    besides: &Besides<'_>,
+    word: PlainVerdict,
+    besides: &VerdictDetails<'_>,
 ) -> Result<()> {
     let view = store.view()?;
     let current = proposals.iter().map(|proposal| super::current(&view, proposal));
     let proposals: Vec<Proposal> = current.collect::<Result<_>>()?;
-    let Besides { reason, comments, group, .. } = *besides;
+    let VerdictDetails { reason, comments, group, .. } = *besides;
     if authority.actor().kind == ActorKind::Agent {
-        gate::lines(store.repository(), &Changeset::default(), &[("reason", reason)])?;
+        gate::line_warnings(store.repository(), &Changeset::default(), &[("reason", reason)])?;
     }
-    let seen = Seen::or_now(besides.seen, &view, &proposals)?;
+    let seen = ViewedState::or_now(besides.seen, &view, &proposals)?;
     store.write(authority.actor(), now, |writer| {
         for proposal in &proposals {
-            if !matches!(word, Word::Reject | Word::TakeBack) {
+            if !matches!(word, PlainVerdict::Reject | PlainVerdict::TakeBack) {
                 proposal.require_pending(now)?;
             }
-            if word == Word::TakeBack {
-                require_rejected(&pinned(writer, proposal, &seen)?)?;
+            if word == PlainVerdict::TakeBack {
+                require_rejected(&pin_thread(writer, proposal, &seen)?)?;
             } else {
-                still(writer, proposal, &seen)?;
+                require_unchanged(writer, proposal, &seen)?;
             }
-            let effect = matches!(word, Word::Mark(_)).then_some(Effect::MarkOnly);
+            let effect = matches!(word, PlainVerdict::Mark(_)).then_some(Effect::MarkOnly);
             let draft = Draft::new(authority, &seen, proposal, word.verdict());
-            let of_rejections = word == Word::TakeBack;
+            let of_rejections = word == PlainVerdict::TakeBack;
             Draft { reason, comments, group, effect, of_rejections, ..draft }.record(writer)?;
-            if word == Word::TakeBack {
+            if word == PlainVerdict::TakeBack {
                 writer.renew(&proposal.id)?;
             }
         }
@@ -94,7 +94,7 @@ pub fn withdraws(store: &Store, caller: &Caller, proposals: &[Proposal]) -> bool
     let is_own = |proposal: &Proposal| {
         clones.iter().any(|clone| proposal.is_proposed_by(&caller.actor, Some(clone)))
     };
-    caller.class() != Class::Human && proposals.iter().all(is_own)
+    caller.class() != CallerClass::Human && proposals.iter().all(is_own)
 }
 
 /// # Errors

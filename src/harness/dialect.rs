@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::redirect::paths;
-use super::{Answer, Call, Client, Command, Edit, Event, Moment, Tool, Way};
+use super::{Call, Client, Command, Edit, EditRoute, Event, HookKind, HookReply, Tool};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
@@ -50,15 +50,15 @@ impl Client {
         let is_busy = sent["stop_hook_active"] == true
             || sent["background_tasks"].as_array().is_some_and(|tasks| !tasks.is_empty());
         let event = match moment {
-            Moment::Tool => self.judge(text(tool).ok_or("it names no tool")?, &sent[input])?,
-            Moment::Begin => Event::Begin,
+            HookKind::Tool => self.judge(text(tool).ok_or("it names no tool")?, &sent[input])?,
+            HookKind::Begin => Event::Begin,
             // Qwen Code repeats the event with an empty prompt.
-            Moment::Prompt if text("prompt").is_none() => Event::Other,
-            Moment::Prompt => Event::Prompt,
-            Moment::Stop => Event::Stop { is_busy },
-            Moment::PartStop => Event::PartStop,
-            Moment::End => Event::Stop { is_busy: false },
-            Moment::Tree => Event::Tree(text("name").ok_or("it names no work tree")?.to_owned()),
+            HookKind::Prompt if text("prompt").is_none() => Event::Other,
+            HookKind::Prompt => Event::Prompt,
+            HookKind::Stop => Event::Stop { is_busy },
+            HookKind::PartStop => Event::PartStop,
+            HookKind::End => Event::Stop { is_busy: false },
+            HookKind::Tree => Event::Tree(text("name").ok_or("it names no work tree")?.to_owned()),
         };
         let model = text("model").map(str::to_owned);
         Ok(Call { session: session.to_owned(), model, directory, event })
@@ -90,7 +90,7 @@ impl Client {
         })
     }
 
-    pub fn write(&self, event: &str, answer: &Answer) -> Vec<u8> {
+    pub fn write(&self, event: &str, answer: &HookReply) -> Vec<u8> {
         let specific = |fields: Value| {
             let mut output = json!({ "hookEventName": event });
             if let (Some(output), Value::Object(fields)) = (output.as_object_mut(), fields) {
@@ -99,37 +99,39 @@ impl Client {
             json!({ "hookSpecificOutput": output })
         };
         let value = match (self.dialect, answer) {
-            (_, Answer::Tree(path)) => return path.as_os_str().as_encoded_bytes().to_vec(),
-            (Dialect::Own, Answer::Nothing) => json!({}),
-            (Dialect::Own, Answer::Refuse(reason)) => json!({ "refuse": reason }),
-            (Dialect::Own, Answer::Rewrite(input)) => json!({ "args": input }),
-            (Dialect::Own, Answer::Inform(text)) => json!({ "inform": text }),
-            (Dialect::Own, Answer::Say(text)) => json!({ "say": text }),
-            (_, Answer::Nothing) => return Vec::new(),
-            (Dialect::Copilot, Answer::Refuse(reason)) => {
+            (_, HookReply::Tree(path)) => return path.as_os_str().as_encoded_bytes().to_vec(),
+            (Dialect::Own, HookReply::Proceed) => json!({}),
+            (Dialect::Own, HookReply::Refuse(reason)) => json!({ "refuse": reason }),
+            (Dialect::Own, HookReply::Rewrite(input)) => json!({ "args": input }),
+            (Dialect::Own, HookReply::TellModel(text)) => json!({ "inform": text }),
+            (Dialect::Own, HookReply::ShowPerson(text)) => json!({ "say": text }),
+            (_, HookReply::Proceed) => return Vec::new(),
+            (Dialect::Copilot, HookReply::Refuse(reason)) => {
                 json!({ "permissionDecision": "deny", "permissionDecisionReason": reason })
             }
-            (Dialect::Copilot, Answer::Rewrite(input)) => json!({ "modifiedArgs": input }),
-            (Dialect::Copilot, Answer::Inform(text)) => json!({ "additionalContext": text }),
+            (Dialect::Copilot, HookReply::Rewrite(input)) => json!({ "modifiedArgs": input }),
+            (Dialect::Copilot, HookReply::TellModel(text)) => json!({ "additionalContext": text }),
             // Codex shows the person no message at `Stop`.
-            (Dialect::Codex, Answer::Say(_)) if event == "Stop" => json!({}),
-            (_, Answer::Say(text)) => json!({ "systemMessage": text }),
-            (Dialect::Gemini, Answer::Refuse(reason)) => {
+            (Dialect::Codex, HookReply::ShowPerson(_)) if event == "Stop" => json!({}),
+            (_, HookReply::ShowPerson(text)) => json!({ "systemMessage": text }),
+            (Dialect::Gemini, HookReply::Refuse(reason)) => {
                 json!({ "decision": "deny", "reason": reason })
             }
-            (Dialect::Gemini, Answer::Rewrite(input)) => specific(json!({ "tool_input": input })),
-            (Dialect::Codex, Answer::Rewrite(input)) => {
+            (Dialect::Gemini, HookReply::Rewrite(input)) => {
+                specific(json!({ "tool_input": input }))
+            }
+            (Dialect::Codex, HookReply::Rewrite(input)) => {
                 specific(json!({ "permissionDecision": "allow", "updatedInput": input }))
             }
             // Unreachable: such a client gets no rewrites. The gate stays closed in any case.
-            (_, Answer::Rewrite(_)) if self.way == Way::Name => {
-                return self.write(event, &Answer::Refuse("aye: cannot rewrite".to_owned()));
+            (_, HookReply::Rewrite(_)) if self.edit_route == EditRoute::Name => {
+                return self.write(event, &HookReply::Refuse("aye: cannot rewrite".to_owned()));
             }
-            (_, Answer::Rewrite(input)) => specific(json!({ "updatedInput": input })),
-            (_, Answer::Refuse(reason)) => specific(
+            (_, HookReply::Rewrite(input)) => specific(json!({ "updatedInput": input })),
+            (_, HookReply::Refuse(reason)) => specific(
                 json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }),
             ),
-            (_, Answer::Inform(text)) => specific(json!({ "additionalContext": text })),
+            (_, HookReply::TellModel(text)) => specific(json!({ "additionalContext": text })),
         };
         value.to_string().into_bytes()
     }

@@ -5,12 +5,12 @@
 //! their documentation differs in places.
 
 mod clients;
+pub mod command_path;
 mod dialect;
 pub mod guide;
-pub mod in_command;
 pub mod redirect;
 mod settings;
-pub mod shared;
+pub mod shared_server;
 mod trees;
 
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use serde_json::Value;
 pub use clients::{CLIENTS, client};
 pub use dialect::Dialect;
 use redirect::Field;
-pub use settings::Form;
+pub use settings::HookFileFormat;
 pub use trees::Trees;
 
 #[derive(Debug)]
@@ -30,30 +30,30 @@ pub struct Client {
     pub agent: &'static str,
     pub program: &'static str,
     pub dialect: Dialect,
-    pub way: Way,
+    pub edit_route: EditRoute,
     /// The hook before a tool comes first.
-    pub events: &'static [(&'static str, Moment)],
+    pub events: &'static [(&'static str, HookKind)],
     pub tools: &'static [(&'static str, Tool)],
     /// The settings limit the hook before a tool to these tools.
     pub has_matcher: bool,
-    pub project: &'static str,
+    pub project_directory: &'static str,
     /// The user's directory: a variable, and a path below its value; the first one set wins.
-    pub own: &'static [(&'static str, &'static str)],
+    pub user_directory: &'static [(&'static str, &'static str)],
     /// Below either directory.
     pub file: &'static str,
-    pub form: Form,
+    pub form: HookFileFormat,
     pub trees: Trees,
 }
 
 impl Client {
-    pub fn before(&self) -> &'static str {
+    pub fn tool_hook(&self) -> &'static str {
         self.events[0].0
     }
 }
 
 /// How an edit of the checkout reaches the session's tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum EditRoute {
     /// The client moves into the tree with its own tool, which a refusal names.
     Enter,
     Rewrite,
@@ -61,7 +61,7 @@ pub enum Way {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum HookKind {
     Tool,
     Begin,
     Prompt,
@@ -133,14 +133,14 @@ pub struct Command {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum HookReply {
     /// Go on.
-    Nothing,
+    Proceed,
     /// The model reads the reason.
     Refuse(String),
     Rewrite(Value),
-    Inform(String),
-    Say(String),
+    TellModel(String),
+    ShowPerson(String),
     Tree(PathBuf),
 }
 

@@ -4,10 +4,10 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstNode, CstRootNode};
 use serde_json::{Value, json};
 
-use super::{Client, Moment};
+use super::{Client, HookKind};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum HookFileFormat {
     /// Client settings with a program and arguments; `onFailure` refuses if the program is missing.
     Arguments,
     Command {
@@ -20,7 +20,7 @@ pub enum Form {
     Plugin,
 }
 
-impl Form {
+impl HookFileFormat {
     pub fn is_own(self) -> bool {
         matches!(self, Self::CopilotFile | Self::Plugin)
     }
@@ -40,9 +40,9 @@ impl Client {
             return Ok(false);
         }
         match self.form {
-            Form::Plugin => Ok(text.contains("\"agents\", \"hook\", ")),
-            Form::CopilotFile => Ok(text.contains(" agents hook ")),
-            Form::Arguments | Form::Command { .. } => {
+            HookFileFormat::Plugin => Ok(text.contains("\"agents\", \"hook\", ")),
+            HookFileFormat::CopilotFile => Ok(text.contains(" agents hook ")),
+            HookFileFormat::Arguments | HookFileFormat::Command { .. } => {
                 let value = parse(split_mark(text).1)?.to_serde_value().unwrap_or_default();
                 Ok(!self.entries_of(&value).is_empty())
             }
@@ -51,7 +51,7 @@ impl Client {
 
     pub fn is_strict_in(&self, text: &str) -> bool {
         match self.form {
-            Form::Plugin => text.contains("strict = true"),
+            HookFileFormat::Plugin => text.contains("strict = true"),
             _ => text.contains(STRICT),
         }
     }
@@ -71,30 +71,34 @@ impl Client {
             .map(|(event, moment)| (*event, self.entry(event, *moment, program, is_strict)))
             .collect();
         match self.form {
-            Form::Plugin => {
+            HookFileFormat::Plugin => {
                 let program = Value::from(program).to_string();
                 let text = include_str!("opencode.js").replace("\"aye\"", &program);
                 Ok(text.replace("strict = false", &format!("strict = {is_strict}")))
             }
-            Form::CopilotFile => {
+            HookFileFormat::CopilotFile => {
                 let hooks: serde_json::Map<String, Value> = entries
                     .into_iter()
                     .map(|(event, entry)| (event.to_owned(), json!([entry])))
                     .collect();
                 Ok(format!("{:#}\n", json!({ "version": 1, "hooks": hooks })))
             }
-            Form::Arguments | Form::Command { .. } => self.put_entries(text, &entries),
+            HookFileFormat::Arguments | HookFileFormat::Command { .. } => {
+                self.put_entries(text, &entries)
+            }
         }
     }
 
     /// Removes aye's hooks, and lists and objects that become empty; `None` if nothing remains.
     pub fn take(&self, text: &str) -> Result<Option<String>, String> {
         match self.form {
-            Form::Plugin | Form::CopilotFile => Ok((!self.is_in(text)?).then(|| text.to_owned())),
-            Form::Arguments | Form::Command { .. } if !self.is_in(text)? => {
+            HookFileFormat::Plugin | HookFileFormat::CopilotFile => {
+                Ok((!self.is_in(text)?).then(|| text.to_owned()))
+            }
+            HookFileFormat::Arguments | HookFileFormat::Command { .. } if !self.is_in(text)? => {
                 Ok(Some(text.to_owned()))
             }
-            Form::Arguments | Form::Command { .. } => {
+            HookFileFormat::Arguments | HookFileFormat::Command { .. } => {
                 let (mark, text) = split_mark(text);
                 let root = parse(text)?;
                 self.take_entries(&root)?;
@@ -103,22 +107,22 @@ impl Client {
         }
     }
 
-    fn entry(&self, event: &str, moment: Moment, program: &str, is_strict: bool) -> Value {
+    fn entry(&self, event: &str, moment: HookKind, program: &str, is_strict: bool) -> Value {
         let mut args = vec!["agents", "hook", self.name, event];
         args.extend(is_strict.then_some(STRICT));
         let command = format!("'{}' {}", program.replace('\'', r"'\''"), args.join(" "));
         let hook = match self.form {
-            Form::Arguments => {
+            HookFileFormat::Arguments => {
                 json!({ "type": "command", "command": program, "args": args, "timeout": 60, "onFailure": "block" })
             }
-            Form::Command { timeout } => {
+            HookFileFormat::Command { timeout } => {
                 json!({ "type": "command", "command": command, "timeout": timeout })
             }
-            Form::CopilotFile | Form::Plugin => {
+            HookFileFormat::CopilotFile | HookFileFormat::Plugin => {
                 return json!({ "type": "command", "bash": command, "timeoutSec": 60 });
             }
         };
-        if self.has_matcher && moment == Moment::Tool {
+        if self.has_matcher && moment == HookKind::Tool {
             let tools: Vec<&str> = self.tools.iter().map(|(tool, _)| *tool).collect();
             return json!({ "matcher": tools.join("|"), "hooks": [hook] });
         }
@@ -201,7 +205,7 @@ impl Client {
             return None;
         }
         let hooks = serde_json::from_str::<Value>(hooks).unwrap_or_default();
-        let list = hooks["hooks"][self.before()].as_array();
+        let list = hooks["hooks"][self.tool_hook()].as_array();
         let at = list.and_then(|list| list.iter().position(|entry| self.is_entry(entry)));
         let config = config.parse::<toml_edit::DocumentMut>().unwrap_or_default();
         let state = config.get("hooks").and_then(|hooks| hooks.get("state"));

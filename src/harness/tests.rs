@@ -17,7 +17,7 @@ fn before(client: &Client, tool: &str, input: &Value) -> Vec<u8> {
         Dialect::Own => json!({"session": "s", "directory": "/r", "tool": tool, "args": input}),
         _ => {
             json!({"session_id": "s", "transcript_path": "/t", "cwd": "/r", "turn_id": "t", "model": "m",
-            "permission_mode": "acceptEdits", "hook_event_name": client.before(), "tool_name": tool,
+            "permission_mode": "acceptEdits", "hook_event_name": client.tool_hook(), "tool_name": tool,
             "tool_input": input, "tool_use_id": "toolu_1"})
         }
     };
@@ -26,7 +26,7 @@ fn before(client: &Client, tool: &str, input: &Value) -> Vec<u8> {
 
 fn event(name: &str, tool: &str, input: &Value) -> Result<Event, String> {
     let client = client(name).unwrap();
-    client.read(client.before(), &before(client, tool, input)).map(|call| call.event)
+    client.read(client.tool_hook(), &before(client, tool, input)).map(|call| call.event)
 }
 
 #[test]
@@ -160,15 +160,15 @@ fn answers_are_the_bytes_that_each_client_honours() {
         ("opencode", &r#"{"refuse":"no"}"#.to_owned(), r#"{"args":{"a":1}}"#.to_owned()),
     ] {
         let client = client(name).unwrap();
-        let text = |answer| String::from_utf8(client.write(client.before(), &answer)).unwrap();
-        assert_eq!(text(Answer::Refuse("no".into())), *refuse);
-        assert_eq!(text(Answer::Rewrite(json!({"a": 1}))), rewrite);
+        let text = |answer| String::from_utf8(client.write(client.tool_hook(), &answer)).unwrap();
+        assert_eq!(text(HookReply::Refuse("no".into())), *refuse);
+        assert_eq!(text(HookReply::Rewrite(json!({"a": 1}))), rewrite);
         let nothing = if name == "opencode" { "{}" } else { "" };
-        assert_eq!(text(Answer::Nothing), nothing);
+        assert_eq!(text(HookReply::Proceed), nothing);
     }
     let write = |name, event, answer| client(name).unwrap().write(event, &answer);
-    assert_eq!(write("codex", "Stop", Answer::Say("x".into())), b"{}");
-    assert_eq!(write("claude-code", "WorktreeCreate", Answer::Tree("/t/x".into())), b"/t/x");
+    assert_eq!(write("codex", "Stop", HookReply::ShowPerson("x".into())), b"{}");
+    assert_eq!(write("claude-code", "WorktreeCreate", HookReply::Tree("/t/x".into())), b"/t/x");
 }
 
 #[test]
@@ -184,7 +184,9 @@ fn what_cannot_be_judged_is_an_error_for_every_client() {
         assert!(event(client.name, "", &json!({})).is_err(), "{}", client.name);
         let sent = String::from_utf8(before(client, "x", &json!({}))).unwrap();
         for (from, to) in [("\"/r\"", "\"r\""), ("\"s\"", "\"\""), ("\"s\"", "5")] {
-            assert!(client.read(client.before(), sent.replacen(from, to, 1).as_bytes()).is_err());
+            assert!(
+                client.read(client.tool_hook(), sent.replacen(from, to, 1).as_bytes()).is_err()
+            );
         }
     }
 }
@@ -193,7 +195,7 @@ proptest! {
     #[test]
     fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         for client in &CLIENTS {
-            let _ = client.read(client.before(), &bytes);
+            let _ = client.read(client.tool_hook(), &bytes);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 
 pub(super) const SUFFIX: &str = ".aye-chained";
 
-pub(super) fn place(path: &Path) -> PathBuf {
+pub(super) fn chained_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(SUFFIX);
     name.into()
@@ -29,7 +29,7 @@ pub(super) fn require_plain(path: &Path, hook: Hook) -> Result<()> {
         "is not executable"
     } else if text.contains("$0") || text.contains("${0") {
         "may go by its own name"
-    } else if place(path).symlink_metadata().is_ok() {
+    } else if chained_path(path).symlink_metadata().is_ok() {
         "is one beside that which aye runs first"
     } else {
         return Ok(());
@@ -44,7 +44,8 @@ fn is_executable(path: &Path) -> bool {
 }
 
 /// A second name: a hook is in place at every moment.
-pub(super) fn keep(path: &Path) -> Result<()> {
-    let kept = fs::hard_link(path, place(path)).or_else(|_| fs::copy(path, place(path)).map(drop));
+pub(super) fn link_chained(path: &Path) -> Result<()> {
+    let kept = fs::hard_link(path, chained_path(path))
+        .or_else(|_| fs::copy(path, chained_path(path)).map(drop));
     kept.map_err(|error| Error::file("keep", path, &error))
 }

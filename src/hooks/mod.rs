@@ -4,10 +4,10 @@
 //! another hook leads to a refusal with the line to paste; nothing is written.
 
 mod chain;
-mod place;
+mod directory;
 mod script;
 
-pub use place::{Place, State};
+pub use directory::{HookDirectory, HookState};
 
 pub mod codes {
     crate::codes! {

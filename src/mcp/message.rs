@@ -52,9 +52,11 @@ pub fn read(line: &[u8]) -> Result<Option<Request>, Value> {
     if line.trim_ascii().is_empty() {
         return Ok(None);
     }
-    let wrong = |id: Value, code, what: &str| failed(&id, Failure::new(code, what));
-    let value = json::read(line, "the message", "send one JSON object on a line")
-        .map_err(|error| failed(&id_of(line), Failure::new(codes::PARSE_ERROR, error.message())))?;
+    let wrong = |id: Value, code, what: &str| failure(&id, Failure::new(code, what));
+    let value =
+        json::read(line, "the message", "send one JSON object on a line").map_err(|error| {
+            failure(&id_of(line), Failure::new(codes::PARSE_ERROR, error.message()))
+        })?;
     let invalid = codes::INVALID_REQUEST;
     let Value::Object(mut message) = value else {
         return Err(wrong(
@@ -105,7 +107,7 @@ fn id_of(line: &[u8]) -> Value {
     if id.is_string() || id.is_number() { id } else { Value::Null }
 }
 
-pub fn failed(id: &Value, failure: Failure) -> Value {
+pub fn failure(id: &Value, failure: Failure) -> Value {
     let mut error = json!({ "code": failure.code, "message": failure.message });
     if let Some(data) = failure.data {
         error["data"] = data;
@@ -113,14 +115,14 @@ pub fn failed(id: &Value, failure: Failure) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": error })
 }
 
-pub fn done(id: &Value, result: Value) -> Value {
+pub fn success(id: &Value, result: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "result": result })
 }
 
 /// `most` is in bytes.
 pub fn too_long(most: u64) -> Value {
     let message = format!("the message is over {most} bytes");
-    failed(&Value::Null, Failure::new(codes::INVALID_REQUEST, message))
+    failure(&Value::Null, Failure::new(codes::INVALID_REQUEST, message))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ pub mod message;
 mod server;
 
 pub use cancel::Cancel;
-pub use server::{Called, Host, Server};
+pub use server::{CallResult, Server, ToolHost};
 
 use std::collections::VecDeque;
 use std::io::{BufRead, Write};
@@ -41,10 +41,10 @@ struct Call {
 }
 
 /// `End` is the end of input.
-type Came = (std::io::Result<Read>, Vec<u8>);
+type InputLine = (std::io::Result<Read>, Vec<u8>);
 
 enum Event {
-    Came(Came),
+    Input(InputLine),
     Answered(Arc<Call>, Value),
 }
 
@@ -57,7 +57,7 @@ pub fn serve(
     mut input: impl BufRead + Send + 'static,
     mut output: impl Write,
     server: &Server,
-    host: &dyn Host,
+    host: &dyn ToolHost,
 ) -> Result<()> {
     let no_thread = |error: std::io::Error| Error::io("start a thread", &error);
     // Capacity 0: the next line is read only when the one before is handled.
@@ -67,7 +67,7 @@ pub fn serve(
         let mut line = Vec::new();
         let read = read_line(&mut input, &mut line);
         let is_last = matches!(read, Ok(Read::End) | Err(_));
-        if came.send(Event::Came((read, line))).is_err() || is_last {
+        if came.send(Event::Input((read, line))).is_err() || is_last {
             return;
         }
     };
@@ -84,7 +84,7 @@ pub fn serve(
         };
         let quick = |request: &Request| server.answer(request, host, &Cancel::default());
         let mut calls = Vec::new();
-        let served = attend(&inbox, &mut output, &mut calls, start, quick);
+        let served = handle_events(&inbox, &mut output, &mut calls, start, quick);
         drop(inbox);
         calls.iter().for_each(|call| call.cancel.cancel());
         served
@@ -92,7 +92,7 @@ pub fn serve(
 }
 
 /// Handles events until the input has ended and all `calls` are answered, or the client is gone.
-fn attend(
+fn handle_events(
     inbox: &Receiver<Event>,
     output: &mut impl Write,
     calls: &mut Vec<Arc<Call>>,
@@ -103,22 +103,22 @@ fn attend(
     while !is_over || !calls.is_empty() {
         let is_held = calls.iter().any(|call| !call.is_beside);
         let next = if is_held { None } else { kept.pop_front() };
-        let Some(event) = next.map(Event::Came).or_else(|| inbox.recv().ok()) else { break };
+        let Some(event) = next.map(Event::Input).or_else(|| inbox.recv().ok()) else { break };
         let answer = match event {
             Event::Answered(call, answer) => {
                 calls.retain(|other| !Arc::ptr_eq(other, &call));
                 (!call.cancel.is_ended()).then_some(answer)
             }
-            Event::Came((read, line)) => match message::cancelled(&line) {
+            Event::Input((read, line)) => match message::cancelled(&line) {
                 Some(id) => {
                     let named = calls.iter().filter(|call| call.request.id == id);
                     named.for_each(|call| call.cancel.cancel());
                     let is_other =
                         |line: &[u8]| !matches!(message::read(line), Ok(Some(it)) if it.id == id);
-                    kept.retain(|(_, line): &Came| is_other(line));
+                    kept.retain(|(_, line): &InputLine| is_other(line));
                     None
                 }
-                None if is_held => meanwhile((read, line), &mut kept, &quick),
+                None if is_held => answer_or_queue((read, line), &mut kept, &quick),
                 None => match read.map_err(|error| Error::io("read from the client", &error))? {
                     Read::End => {
                         is_over = true;
@@ -151,9 +151,9 @@ fn attend(
 }
 
 /// Answers during a blocking call, or queues the message in `kept`.
-fn meanwhile(
-    (read, line): Came,
-    kept: &mut VecDeque<Came>,
+fn answer_or_queue(
+    (read, line): InputLine,
+    kept: &mut VecDeque<InputLine>,
     quick: impl Fn(&Request) -> Value,
 ) -> Option<Value> {
     let size: usize = kept.iter().map(|(_, line)| line.len()).sum();
@@ -161,7 +161,7 @@ fn meanwhile(
         Ok(Some(request)) if request.method == "ping" => Some(quick(&request)),
         Ok(Some(request)) if (size + line.len()) as u64 > MOST => {
             let failure = Failure::new(codes::INTERNAL_ERROR, "too much waits for a call");
-            Some(message::failed(&request.id, failure))
+            Some(message::failure(&request.id, failure))
         }
         _ => {
             kept.push_back((read, line));

@@ -37,7 +37,7 @@ pub fn is_wait(request: &Request) -> bool {
 }
 
 /// Runs the tools.
-pub trait Host: Sync {
+pub trait ToolHost: Sync {
     /// `name` is the name that the client used for `tool`; `client` names the client.
     fn call(
         &self,
@@ -46,17 +46,17 @@ pub trait Host: Sync {
         arguments: Value,
         client: Option<&str>,
         cancel: &Cancel,
-    ) -> Called;
+    ) -> CallResult;
 }
 
 /// The contract's response or error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Called {
+pub struct CallResult {
     pub value: Value,
     pub is_error: bool,
 }
 
-impl Called {
+impl CallResult {
     pub fn new(tool: &Tool, answered: Result<Value>) -> Self {
         match answered {
             Ok(value) => Self { value, is_error: false },
@@ -77,10 +77,10 @@ impl Server {
         Self { listed, client: Mutex::default() }
     }
 
-    pub fn answer(&self, request: &Request, host: &dyn Host, cancel: &Cancel) -> Value {
+    pub fn answer(&self, request: &Request, host: &dyn ToolHost, cancel: &Cancel) -> Value {
         match self.result(request, host, cancel) {
-            Ok(result) => message::done(&request.id, result),
-            Err(failure) => message::failed(&request.id, failure),
+            Ok(result) => message::success(&request.id, result),
+            Err(failure) => message::failure(&request.id, failure),
         }
     }
 
@@ -91,7 +91,7 @@ impl Server {
     fn result(
         &self,
         request: &Request,
-        host: &dyn Host,
+        host: &dyn ToolHost,
         cancel: &Cancel,
     ) -> Result<Value, Failure> {
         let params = &request.params;
@@ -129,11 +129,11 @@ impl Server {
                 "description": tool.description,
                 "inputSchema": tool.parameters(),
                 "annotations": {
-                    "readOnlyHint": tool.reads_only,
+                    "readOnlyHint": tool.read_only,
                     // Clients need not ask before the other tools: a proposal changes nothing that
                     // exists.
-                    "destructiveHint": tool.destroys,
-                    "idempotentHint": tool.reads_only,
+                    "destructiveHint": tool.destructive,
+                    "idempotentHint": tool.read_only,
                     "openWorldHint": false,
                 },
             })
@@ -206,7 +206,7 @@ fn complete(mut result: Value) -> Value {
 fn call(
     params: &Map<String, Value>,
     client: Option<&str>,
-    host: &dyn Host,
+    host: &dyn ToolHost,
     cancel: &Cancel,
 ) -> Result<Value, Failure> {
     let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
@@ -221,7 +221,7 @@ fn call(
             return Err(Failure::new(codes::INVALID_PARAMS, "the arguments are not an object"));
         }
     };
-    let Called { value, is_error } = host.call(tool, name, arguments, client, cancel);
+    let CallResult { value, is_error } = host.call(tool, name, arguments, client, cancel);
     let text = json!({ "type": "text", "text": value.to_string() });
     Ok(json!({ "content": [text], "structuredContent": value, "isError": is_error }))
 }
@@ -233,7 +233,7 @@ mod tests {
 
     struct Echo;
 
-    impl Host for Echo {
+    impl ToolHost for Echo {
         fn call(
             &self,
             tool: &'static Tool,
@@ -241,9 +241,9 @@ mod tests {
             arguments: Value,
             client: Option<&str>,
             _cancel: &Cancel,
-        ) -> Called {
+        ) -> CallResult {
             let value = json!({ "tool": tool.name(), "name": name, "client": client });
-            Called { value, is_error: arguments.get("fail").is_some() }
+            CallResult { value, is_error: arguments.get("fail").is_some() }
         }
     }
 

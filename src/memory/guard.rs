@@ -8,10 +8,10 @@ use super::problem::Problem;
 use super::settings::Settings;
 use crate::error::Code;
 use crate::secrets::allow::{self, Limits, Region};
-use crate::secrets::unsafe_text::{self, Severity};
+use crate::secrets::unsafe_text::{self, IssueSeverity};
 use crate::secrets::{AllowRegions, Finding, Options, Scanner, codes};
 
-fn found(
+fn finding_problem(
     code: &'static Code,
     kind: &str,
     line: usize,
@@ -32,11 +32,11 @@ pub fn is_order(problem: &Problem) -> bool {
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Screened {
+pub struct Screening {
     /// Must be removed.
     pub blocking: Vec<Problem>,
     /// Would block, but lies in an allowed region of the text.
-    pub excused: Vec<Problem>,
+    pub in_allowed_regions: Vec<Problem>,
     pub warnings: Vec<Problem>,
     /// Reasons of allowed regions that HEAD lacks; they need a person.
     pub allowed_regions: Vec<String>,
@@ -45,28 +45,28 @@ pub struct Screened {
 pub trait Guard {
     /// Problems in lines of `after` that `before` lacks block; others are warnings. `committed` is
     /// the file in HEAD or empty: its regions have been agreed on.
-    fn screen(&self, committed: &str, before: &str, after: &str) -> Screened;
+    fn screen(&self, committed: &str, before: &str, after: &str) -> Screening;
 }
 
 /// Accepts everything; to detect drift, and for tests.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Open;
+pub struct NoGuard;
 
-impl Guard for Open {
-    fn screen(&self, _committed: &str, _before: &str, _after: &str) -> Screened {
-        Screened::default()
+impl Guard for NoGuard {
+    fn screen(&self, _committed: &str, _before: &str, _after: &str) -> Screening {
+        Screening::default()
     }
 }
 
 /// Scanner and check for unsafe text, as the manifest sets them.
 #[derive(Debug)]
-pub struct Scan {
+pub struct ScanGuard {
     scanner: Scanner,
     limits: Limits,
     on: bool,
 }
 
-impl Scan {
+impl ScanGuard {
     /// `allowed` are fingerprints of known false alarms.
     pub fn new(settings: &Settings, allowed: std::collections::BTreeSet<String>) -> Self {
         let security = &settings.manifest.security;
@@ -105,13 +105,13 @@ impl Scan {
 }
 
 /// A path as words: slashes would make a token look like base64.
-pub fn parts(path: &str) -> String {
+pub fn path_words(path: &str) -> String {
     path.replace('/', " ")
 }
 
-impl Guard for Scan {
-    fn screen(&self, committed: &str, before: &str, after: &str) -> Screened {
-        let mut screened = Screened::default();
+impl Guard for ScanGuard {
+    fn screen(&self, committed: &str, before: &str, after: &str) -> Screening {
+        let mut screened = Screening::default();
         let regions = self.regions(before, after, &mut screened);
         let (agreed, brought): (Vec<_>, Vec<_>) = regions
             .into_iter()
@@ -123,11 +123,11 @@ impl Guard for Scan {
             let mut allowed = bytes(&agreed);
             let mut excused = Vec::new();
             let mut scan = self.scanner.scan_added_outside(before, after, &allowed);
-            if !brought.is_empty() && !scan.blocking.is_empty() {
+            if !brought.is_empty() && !scan.new_findings.is_empty() {
                 allowed.extend(bytes(&brought));
                 let outside = self.scanner.scan_added_outside(before, after, &allowed);
-                let is_outside = |finding: &_| outside.blocking.contains(finding);
-                (scan.blocking, excused) = scan.blocking.into_iter().partition(is_outside);
+                let is_outside = |finding: &_| outside.new_findings.contains(finding);
+                (scan.new_findings, excused) = scan.new_findings.into_iter().partition(is_outside);
             }
             let found = |finding: &Finding| {
                 let message = format!(
@@ -138,10 +138,10 @@ impl Guard for Scan {
                     "take it out; if it is a known false alarm, a person can allow {}",
                     finding.fingerprint
                 );
-                found(&codes::SECRET_DETECTED, finding.kind, finding.line, message, fix)
+                finding_problem(&codes::SECRET_DETECTED, finding.kind, finding.line, message, fix)
             };
-            screened.blocking.extend(scan.blocking.iter().map(found));
-            screened.excused.extend(excused.iter().map(found));
+            screened.blocking.extend(scan.new_findings.iter().map(found));
+            screened.in_allowed_regions.extend(excused.iter().map(found));
             screened.warnings.extend(scan.warnings.iter().map(found));
         }
         let is_new = |region: &Region| !before.contains(&after[region.whole.clone()]);
@@ -149,20 +149,21 @@ impl Guard for Scan {
             brought.into_iter().filter(is_new).map(|region| region.reason).collect();
         for issue in unsafe_text::check_instructions(before.as_bytes(), after.as_bytes()) {
             let fix = "write it with plain characters";
-            let found = found(&codes::UNSAFE_TEXT, issue.kind, issue.line, issue.message, fix);
+            let found =
+                finding_problem(&codes::UNSAFE_TEXT, issue.kind, issue.line, issue.message, fix);
             match issue.severity {
-                Severity::Blocking => screened.blocking.push(found),
-                Severity::Warning => screened.warnings.push(found),
+                IssueSeverity::Blocking => screened.blocking.push(found),
+                IssueSeverity::Warning => screened.warnings.push(found),
             }
         }
         screened
     }
 }
 
-impl Scan {
+impl ScanGuard {
     /// Allowed regions of `after`. Markers that it adds are well formed and within limits, or
     /// refused.
-    fn regions(&self, before: &str, after: &str, screened: &mut Screened) -> Vec<Region> {
+    fn regions(&self, before: &str, after: &str, screened: &mut Screening) -> Vec<Region> {
         let markers = |text: &str| allow::markers(text.as_bytes()).len();
         match allow::regions(after.as_bytes(), &self.limits) {
             Ok(regions) => return regions,
@@ -176,7 +177,8 @@ impl Scan {
                     .unwrap_or(1);
                 let line = usize::try_from(line).unwrap_or(1);
                 let fix = error.hint_text().unwrap_or("repair or remove the marker");
-                let found = found(error.code(), "allow_marker", line, error.message(), fix);
+                let found =
+                    finding_problem(error.code(), "allow_marker", line, error.message(), fix);
                 screened.blocking.push(found);
             }
         }

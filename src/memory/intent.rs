@@ -93,7 +93,7 @@ pub struct Router {
 }
 
 impl Router {
-    pub fn say(&mut self, mode: Approval, who: impl Into<String>) {
+    pub fn require(&mut self, mode: Approval, who: impl Into<String>) {
         if mode > self.mode {
             self.mode = mode;
             self.reasons.clear();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::{DIR, codes};
 use crate::error::{Error, Result};
-use crate::patience::Wait;
+use crate::process_wait::Wait;
 use crate::proposal::Actor;
 use crate::proposal::event::timestamp;
 
@@ -51,7 +51,7 @@ pub fn take(
         match file.try_lock() {
             Ok(()) => break,
             Err(TryLockError::WouldBlock) if waiting.elapsed() < wait => {
-                waiting.goes_on(|| format!("{} holds {DIR}/{PATH}", holder(root)));
+                waiting.report_once(|| format!("{} holds {DIR}/{PATH}", holder(root)));
                 std::thread::sleep(PAUSE.min(wait));
             }
             Err(TryLockError::WouldBlock) => return Err(held(root, wait)),

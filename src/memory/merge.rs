@@ -34,14 +34,15 @@ pub fn merge(base: &str, ours: &str, theirs: &str) -> Result<String, Vec<String>
     }
     let ends_line = lines::ends_line(ours.source);
     let mut text =
-        Sides { base: blocks(&base), ours: blocks(&ours), theirs: blocks(&theirs) }.merged(eol)?;
+        SectionSides { base: blocks(&base), ours: blocks(&ours), theirs: blocks(&theirs) }
+            .merged(eol)?;
     if !ends_line {
         text.truncate(text.trim_end().len());
     }
     Ok(text)
 }
 
-struct Block<'a> {
+struct SectionText<'a> {
     /// Keys of its parents and its own.
     key: String,
     /// Empty at the top.
@@ -52,10 +53,11 @@ struct Block<'a> {
     own: &'a str,
 }
 
-fn blocks<'a>(document: &Document<'a>) -> Vec<Block<'a>> {
+fn blocks<'a>(document: &Document<'a>) -> Vec<SectionText<'a>> {
     let first = document.sections.first().map_or(document.source.len(), |s| s.start());
     let (key, parent, name) = (String::new(), String::new(), "file".to_owned());
-    let mut blocks = vec![Block { key, parent, name, level: 0, own: &document.source[..first] }];
+    let mut blocks =
+        vec![SectionText { key, parent, name, level: 0, own: &document.source[..first] }];
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for section in &document.sections {
         let parent = section.parent.map_or(String::new(), |at| blocks[at + 1].key.clone());
@@ -68,22 +70,22 @@ fn blocks<'a>(document: &Document<'a>) -> Vec<Block<'a>> {
         *count += 1;
         let key = format!("{bare}\n{count}");
         let own = &document.source[section.own_range()];
-        blocks.push(Block { key, parent, name, level: section.level, own });
+        blocks.push(SectionText { key, parent, name, level: section.level, own });
     }
     blocks
 }
 
-struct Sides<'a> {
-    base: Vec<Block<'a>>,
-    ours: Vec<Block<'a>>,
-    theirs: Vec<Block<'a>>,
+struct SectionSides<'a> {
+    base: Vec<SectionText<'a>>,
+    ours: Vec<SectionText<'a>>,
+    theirs: Vec<SectionText<'a>>,
 }
 
-fn find<'b, 'a>(blocks: &'b [Block<'a>], key: &str) -> Option<&'b Block<'a>> {
+fn find<'b, 'a>(blocks: &'b [SectionText<'a>], key: &str) -> Option<&'b SectionText<'a>> {
     blocks.iter().find(|block| block.key == key)
 }
 
-impl Sides<'_> {
+impl SectionSides<'_> {
     fn merged(&self, eol: &str) -> Result<String, Vec<String>> {
         let mut out = String::new();
         let mut conflicts = Vec::new();
@@ -116,15 +118,15 @@ impl Sides<'_> {
 
     /// Our blocks in order. A block that only theirs has goes behind its predecessor there, and
     /// behind our additions at that place.
-    fn order(&self) -> Vec<&Block<'_>> {
-        let mut order: Vec<&Block<'_>> = self.ours.iter().collect();
+    fn order(&self) -> Vec<&SectionText<'_>> {
+        let mut order: Vec<&SectionText<'_>> = self.ours.iter().collect();
         let mut at = 0;
         for block in &self.theirs {
             if let Some(found) = order.iter().position(|other| other.key == block.key) {
                 at = found + 1;
                 continue;
             }
-            let is_new = |other: &Block<'_>| {
+            let is_new = |other: &SectionText<'_>| {
                 other.level >= block.level
                     && [&self.base, &self.theirs].iter().all(|it| find(it, &other.key).is_none())
             };

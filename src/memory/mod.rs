@@ -4,6 +4,7 @@
 //! [`markdown`], [`settings`], [`merge`] and [`context`] are pure. [`service`] connects them with
 //! the store and the work tree.
 
+pub mod code_changes;
 pub mod context;
 pub mod disk;
 pub mod guard;
@@ -11,7 +12,6 @@ pub mod intent;
 pub mod lock;
 pub mod markdown;
 pub mod merge;
-pub mod outside;
 pub mod plan;
 pub mod problem;
 pub mod provenance;

@@ -4,25 +4,25 @@ use crate::error::Code;
 
 /// Problems are collected, so that all can be fixed at once.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Problem(Box<Parts>);
+pub struct Problem(Box<ProblemFields>);
 
 impl std::ops::Deref for Problem {
-    type Target = Parts;
+    type Target = ProblemFields;
 
-    fn deref(&self) -> &Parts {
+    fn deref(&self) -> &ProblemFields {
         &self.0
     }
 }
 
 impl std::ops::DerefMut for Problem {
-    fn deref_mut(&mut self) -> &mut Parts {
+    fn deref_mut(&mut self) -> &mut ProblemFields {
         &mut self.0
     }
 }
 
 /// Boxed, so that results stay small.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parts {
+pub struct ProblemFields {
     pub code: &'static Code,
     /// From 0; `None` for the request as a whole.
     pub operation: Option<usize>,
@@ -42,7 +42,7 @@ pub struct Parts {
 
 impl Problem {
     pub fn new(code: &'static Code, message: impl Into<String>) -> Self {
-        Self(Box::new(Parts {
+        Self(Box::new(ProblemFields {
             code,
             operation: None,
             field: None,

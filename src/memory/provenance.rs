@@ -2,7 +2,7 @@
 
 use super::codes;
 use super::problem::Problem;
-use super::request::{Confidence, Request, Source};
+use super::request::{CitedSource, Confidence, Request};
 use super::settings::schema::Provenance;
 use super::settings::{Category, Settings};
 
@@ -23,17 +23,17 @@ pub trait Sources {
 
 /// For tests, and without a repository.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Trusting;
+pub struct AnySources;
 
-impl Sources for Trusting {
+impl Sources for AnySources {
     fn check_file(&self, _reference: &str) -> Result<(), String> {
         Ok(())
     }
 }
 
 /// Checks the references, once per request.
-pub fn check_references(sources: &[Source], lookup: &dyn Sources) -> Vec<Problem> {
-    let check = |(i, source): (usize, &Source)| {
+pub fn check_references(sources: &[CitedSource], lookup: &dyn Sources) -> Vec<Problem> {
+    let check = |(i, source): (usize, &CitedSource)| {
         let why = match (&source.reference, source.kind.as_str()) {
             (None, kind @ ("file" | "external")) => format!("a source of type {kind} needs a ref"),
             (Some(reference), "file") => lookup.check_file(reference).err()?,
@@ -85,7 +85,7 @@ pub fn check_operation(
             format!("use {}", allowed()),
         );
     }
-    let is_untrusted = |s: &Source| matches!(s.kind.as_str(), "external" | "inference");
+    let is_untrusted = |s: &CitedSource| matches!(s.kind.as_str(), "external" | "inference");
     let wants_trust = category.git_tracked
         && settings.manifest.security.reject_untrusted_durable_updates
         && !sources.is_empty();

@@ -10,8 +10,8 @@ pub mod text;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use record::{Record, Version};
-pub use request::Request;
+pub use record::{PlanRecord, PlanVersion};
+pub use request::PlanUpdate;
 
 use crate::error::{Error, Result};
 
@@ -58,7 +58,7 @@ impl StepStatus {
 /// One step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct PlanStep {
     /// The task: trimmed, not empty, at most 2,000 characters.
     pub step: String,
     /// How far it is.
@@ -85,12 +85,12 @@ impl Progress {
 /// A valid list of steps; may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub struct TaskPlan(Vec<Step>);
+pub struct TaskPlan(Vec<PlanStep>);
 
 impl TaskPlan {
     /// # Errors
     /// `plan_invalid`, with the index (from 0) of the bad step.
-    pub fn new(mut steps: Vec<Step>) -> Result<Self> {
+    pub fn new(mut steps: Vec<PlanStep>) -> Result<Self> {
         if steps.len() > MAX_STEPS {
             return Err(invalid(
                 MAX_STEPS,
@@ -133,7 +133,7 @@ impl TaskPlan {
         Ok(Self(steps))
     }
 
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[PlanStep] {
         &self.0
     }
 

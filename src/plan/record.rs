@@ -4,12 +4,12 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Step, TaskPlan};
+use super::{PlanStep, TaskPlan};
 use crate::error::{Error, Result};
-use crate::proposal::{Data, Stamped};
+use crate::proposal::{Data, StoredEvent};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct PlanRecord {
     /// Short name; `HEAD` when detached.
     pub branch: String,
     pub plan: TaskPlan,
@@ -19,12 +19,12 @@ pub struct Record {
 #[derive(Serialize, Deserialize)]
 struct Wire {
     branch: String,
-    plan: Vec<Step>,
+    plan: Vec<PlanStep>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     explanation: Option<String>,
 }
 
-impl Record {
+impl PlanRecord {
     pub fn to_value(&self) -> Result<Value> {
         serde_json::to_value(Wire {
             branch: self.branch.clone(),
@@ -48,7 +48,7 @@ impl Record {
 
 /// The plan that one event set.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Version {
+pub struct PlanVersion {
     /// Name of the actor.
     pub by: String,
     pub at: DateTime<Utc>,
@@ -56,11 +56,11 @@ pub struct Version {
     pub explanation: Option<String>,
 }
 
-impl Version {
+impl PlanVersion {
     /// `None` unless the event is a valid plan event.
-    pub fn new(stamped: &Stamped) -> Option<Self> {
+    pub fn new(stamped: &StoredEvent) -> Option<Self> {
         let Data::Plan(value) = &stamped.event.data else { return None };
-        let Record { plan, explanation, .. } = Record::from_value(value)?;
+        let PlanRecord { plan, explanation, .. } = PlanRecord::from_value(value)?;
         let (by, at) = (stamped.event.actor.name.clone(), stamped.event.time);
         Some(Self { by, at, plan, explanation })
     }

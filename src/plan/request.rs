@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use super::{MAX_EXPLANATION_CHARS, Step, StepStatus, TaskPlan, codes, invalid, trim};
+use super::{MAX_EXPLANATION_CHARS, PlanStep, StepStatus, TaskPlan, codes, invalid, trim};
 use crate::error::{Error, Result};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct PlanUpdate {
     /// Empty clears the plan.
     pub plan: TaskPlan,
     /// Never empty.
     pub explanation: Option<String>,
 }
 
-impl Request {
+impl PlanUpdate {
     /// Reads `steps`, each `{"step", "status"}`. Unknown fields, such as `plan[0].id`, are added to
     /// `ignored`, even on failure.
     ///
@@ -42,7 +42,7 @@ pub fn explanation(text: Option<String>) -> Result<Option<String>> {
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
-fn step(index: usize, item: &Value, ignored: &mut Vec<String>) -> Result<Step> {
+fn step(index: usize, item: &Value, ignored: &mut Vec<String>) -> Result<PlanStep> {
     let at = |message: String| invalid(index, format!("step {}: {message}", index + 1));
     let Value::Object(fields) = item else {
         return Err(at(format!("expected an object, got {}", kind(item)))
@@ -65,7 +65,7 @@ fn step(index: usize, item: &Value, ignored: &mut Vec<String>) -> Result<Step> {
             .with("field", "status")
             .hint("use pending, in_progress or completed")
     })?;
-    Ok(Step { step: text, status })
+    Ok(PlanStep { step: text, status })
 }
 
 fn kind(value: &Value) -> &'static str {

@@ -5,7 +5,7 @@ use super::*;
 
 fn plan(steps: &[(&str, StepStatus)]) -> TaskPlan {
     TaskPlan::new(
-        steps.iter().map(|(s, status)| Step { step: (*s).into(), status: *status }).collect(),
+        steps.iter().map(|(s, status)| PlanStep { step: (*s).into(), status: *status }).collect(),
     )
     .unwrap()
 }
@@ -16,9 +16,9 @@ fn detail(error: &crate::error::Error, key: &str) -> Option<Value> {
     error.details().iter().find(|(name, _)| *name == key).map(|(_, value)| value.clone())
 }
 
-fn request(steps: Value, why: Option<&str>) -> Result<Request> {
+fn request(steps: Value, why: Option<&str>) -> Result<PlanUpdate> {
     let steps = steps.as_array().expect("a list");
-    Request::new(steps, why.map(str::to_owned), &mut Vec::new())
+    PlanUpdate::new(steps, why.map(str::to_owned), &mut Vec::new())
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn what_breaks_a_rule_is_refused_with_its_index() {
 #[test]
 fn what_is_not_in_the_contract_is_named() {
     let (given, mut ignored) = ([json!({ "step": "a", "status": "pending", "id": 1 })], Vec::new());
-    let request = Request::new(&given, None, &mut ignored).unwrap();
+    let request = PlanUpdate::new(&given, None, &mut ignored).unwrap();
     assert_eq!(request.plan.steps().len(), 1);
     assert_eq!(ignored, ["plan[0].id"]);
 }
@@ -113,7 +113,7 @@ fn the_checklist_is_safe_and_shows_progress() {
 fn any_plan() -> impl Strategy<Value = TaskPlan> {
     let status = prop_oneof![Just(Pending), Just(Completed)];
     proptest::collection::vec(("[a-e]", status), 0..8).prop_map(|steps| {
-        TaskPlan::new(steps.into_iter().map(|(step, status)| Step { step, status }).collect())
+        TaskPlan::new(steps.into_iter().map(|(step, status)| PlanStep { step, status }).collect())
             .unwrap()
     })
 }
@@ -121,13 +121,13 @@ fn any_plan() -> impl Strategy<Value = TaskPlan> {
 proptest! {
     #[test]
     fn a_record_is_read_as_it_was_written(plan in any_plan(), why in proptest::option::of("[a-z]{1,5}")) {
-        let record = Record { branch: "b/c".into(), plan, explanation: why };
-        prop_assert_eq!(Record::from_value(&record.to_value().unwrap()), Some(record));
+        let record = PlanRecord { branch: "b/c".into(), plan, explanation: why };
+        prop_assert_eq!(PlanRecord::from_value(&record.to_value().unwrap()), Some(record));
     }
 
     #[test]
     fn any_text_makes_a_safe_list(step in any::<String>()) {
-        if let Ok(plan) = TaskPlan::new(vec![Step { step, status: Pending }]) {
+        if let Ok(plan) = TaskPlan::new(vec![PlanStep { step, status: Pending }]) {
             let shown = text::checklist(&plan, false, |_| Vec::new());
             prop_assert!(!shown.chars().any(|c| c != '\n' && crate::text::is_unsafe(c)));
         }

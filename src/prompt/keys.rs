@@ -5,7 +5,7 @@ use std::io;
 use console::Term;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Typed {
+pub(super) enum KeyEvent {
     Char(char),
     Enter,
     Escape,
@@ -36,8 +36,8 @@ mod system {
     use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
     use signal_hook::consts::SIGINT;
 
-    use super::super::signals::Hold;
-    use super::{Term, Typed, io};
+    use super::super::signals::SignalHold;
+    use super::{KeyEvent, Term, io};
 
     /// A key's sequence arrives at once; slow lines take a little longer.
     const SEQUENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 40_000_000 };
@@ -51,13 +51,13 @@ mod system {
         term: &'t Term,
         original: Termios,
         brackets: bool,
-        hold: Option<Hold>,
+        hold: Option<SignalHold>,
     }
 
     impl<'t> Raw<'t> {
         pub(in super::super) fn enter(term: &'t Term, brackets: bool) -> io::Result<Self> {
             let original = tcgetattr(io::stdin())?;
-            let hold = Some(Hold::all());
+            let hold = Some(SignalHold::all());
             let raw = Self { term, original: original.clone(), brackets, hold };
             let mut modes = original;
             modes.make_raw();
@@ -70,32 +70,32 @@ mod system {
             Ok(raw)
         }
 
-        pub(in super::super) fn read(&mut self) -> Typed {
+        pub(in super::super) fn read(&mut self) -> KeyEvent {
             let Some(byte) = self.byte(None) else {
                 return match self.signal() {
-                    Some(SIGINT) => Typed::Interrupt,
-                    _ => Typed::Gone,
+                    Some(SIGINT) => KeyEvent::Interrupt,
+                    _ => KeyEvent::Gone,
                 };
             };
             match byte {
-                b'\r' | b'\n' => Typed::Enter,
-                0x03 | 0x1c => Typed::Interrupt,
-                0x04 => Typed::End,
-                0x08 | 0x7f => Typed::Erase,
-                0x15 => Typed::EraseLine,
-                0x17 => Typed::EraseWord,
-                0x1a => Typed::Stop,
+                b'\r' | b'\n' => KeyEvent::Enter,
+                0x03 | 0x1c => KeyEvent::Interrupt,
+                0x04 => KeyEvent::End,
+                0x08 | 0x7f => KeyEvent::Erase,
+                0x15 => KeyEvent::EraseLine,
+                0x17 => KeyEvent::EraseWord,
+                0x1a => KeyEvent::Stop,
                 0x1b => self.sequence(),
-                0x00..0x20 => Typed::Other,
-                0x20..0x80 => Typed::Char(char::from(byte)),
+                0x00..0x20 => KeyEvent::Other,
+                0x20..0x80 => KeyEvent::Char(char::from(byte)),
                 _ => self.character(byte),
             }
         }
 
         /// Reads the bytes after Esc: none, a key's sequence (ECMA-48 5.4, or SS3), or another key.
-        fn sequence(&mut self) -> Typed {
+        fn sequence(&mut self) -> KeyEvent {
             match self.byte(Some(SEQUENCE)) {
-                None => Typed::Escape,
+                None => KeyEvent::Escape,
                 Some(b'[') => {
                     let mut parameters = Vec::new();
                     loop {
@@ -103,23 +103,23 @@ mod system {
                             Some(byte @ 0x20..=0x3f) if parameters.len() < 32 => {
                                 parameters.push(byte);
                             }
-                            Some(b'A') => return Typed::Up,
-                            Some(b'B') => return Typed::Down,
+                            Some(b'A') => return KeyEvent::Up,
+                            Some(b'B') => return KeyEvent::Down,
                             Some(b'~') if parameters == b"200" => return self.paste(),
-                            _ => return Typed::Other,
+                            _ => return KeyEvent::Other,
                         }
                     }
                 }
                 Some(b'O') => match self.byte(Some(SEQUENCE)) {
-                    Some(b'A') => Typed::Up,
-                    Some(b'B') => Typed::Down,
-                    _ => Typed::Other,
+                    Some(b'A') => KeyEvent::Up,
+                    Some(b'B') => KeyEvent::Down,
+                    _ => KeyEvent::Other,
                 },
-                Some(_) => Typed::Other,
+                Some(_) => KeyEvent::Other,
             }
         }
 
-        fn paste(&mut self) -> Typed {
+        fn paste(&mut self) -> KeyEvent {
             const END: &[u8] = b"\x1b[201~";
             let mut text = Vec::new();
             let mut tail = Vec::new();
@@ -137,15 +137,15 @@ mod system {
                 }
             }
             text.extend(tail);
-            Typed::Pasted(String::from_utf8_lossy(&text).into_owned())
+            KeyEvent::Pasted(String::from_utf8_lossy(&text).into_owned())
         }
 
-        fn character(&mut self, first: u8) -> Typed {
+        fn character(&mut self, first: u8) -> KeyEvent {
             let more = match first {
                 0xc2..=0xdf => 1,
                 0xe0..=0xef => 2,
                 0xf0..=0xf4 => 3,
-                _ => return Typed::Other,
+                _ => return KeyEvent::Other,
             };
             let mut bytes = vec![first];
             for _ in 0..more {
@@ -153,11 +153,11 @@ mod system {
             }
             let text = str::from_utf8(&bytes).ok();
             let c = text.and_then(|text| text.chars().next()).filter(|c| !c.is_control());
-            c.map_or(Typed::Other, Typed::Char)
+            c.map_or(KeyEvent::Other, KeyEvent::Char)
         }
 
         fn signal(&self) -> Option<i32> {
-            self.hold.as_ref().and_then(Hold::came)
+            self.hold.as_ref().and_then(SignalHold::came)
         }
 
         /// `None` after a timeout, a signal, or the end of input.
@@ -168,7 +168,7 @@ mod system {
                 }
                 let stdin = io::stdin();
                 let mut ready = vec![PollFd::new(&stdin, PollFlags::IN)];
-                let wake = self.hold.as_ref().and_then(Hold::wake);
+                let wake = self.hold.as_ref().and_then(SignalHold::wake);
                 ready.extend(wake.map(|wake| PollFd::new(wake, PollFlags::IN)));
                 match poll(&mut ready, patience.as_ref()) {
                     Ok(0) => return None,

@@ -15,9 +15,9 @@ use std::io;
 
 use console::Term;
 
-use self::keys::{Raw, Typed};
+use self::keys::{KeyEvent, Raw};
 pub use self::pick::pick;
-pub use self::signals::Hold;
+pub use self::signals::SignalHold;
 
 pub const REASON_WANTED: &str = "a reason, please: the proposer gets it back";
 
@@ -28,7 +28,7 @@ pub struct Prompt {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Press {
+pub enum KeyPress {
     Char(char),
     /// Ctrl-C.
     Interrupt,
@@ -43,7 +43,7 @@ pub enum Press {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum LineInput {
     Line(String),
     /// Esc.
     Escaped,
@@ -58,66 +58,66 @@ impl Prompt {
         Self { term, brackets }
     }
 
-    pub fn press(&self) -> Press {
-        let Ok(mut raw) = Raw::enter(&self.term, self.brackets) else { return Press::End };
+    pub fn press(&self) -> KeyPress {
+        let Ok(mut raw) = Raw::enter(&self.term, self.brackets) else { return KeyPress::End };
         match raw.read() {
-            Typed::Char(c) => Press::Char(c),
-            Typed::Enter => Press::Enter,
-            Typed::Down => Press::Char('j'),
-            Typed::Up => Press::Char('k'),
-            Typed::Interrupt => Press::Interrupt,
-            Typed::End | Typed::Gone => Press::End,
-            Typed::Stop => {
+            KeyEvent::Char(c) => KeyPress::Char(c),
+            KeyEvent::Enter => KeyPress::Enter,
+            KeyEvent::Down => KeyPress::Char('j'),
+            KeyEvent::Up => KeyPress::Char('k'),
+            KeyEvent::Interrupt => KeyPress::Interrupt,
+            KeyEvent::End | KeyEvent::Gone => KeyPress::End,
+            KeyEvent::Stop => {
                 drop(raw);
                 suspend();
-                Press::Resumed
+                KeyPress::Resumed
             }
-            Typed::Pasted(_) => {
+            KeyEvent::Pasted(_) => {
                 // The rest of the same burst is not key presses.
                 forget_typed_ahead();
-                Press::Pasted
+                KeyPress::Pasted
             }
-            _ => Press::Nothing,
+            _ => KeyPress::Nothing,
         }
     }
 
     /// Asks for one line. Backspace, Ctrl-U and Ctrl-W edit it; Esc aborts.
-    pub fn line(&self, prompt: &str) -> io::Result<Answer> {
+    pub fn line(&self, prompt: &str) -> io::Result<LineInput> {
         self.line_from(prompt, "")
     }
 
-    pub fn line_from(&self, prompt: &str, typed: &str) -> io::Result<Answer> {
+    pub fn line_from(&self, prompt: &str, typed: &str) -> io::Result<LineInput> {
         self.put(prompt)?;
         self.put(typed)?;
         let mut text = typed.to_owned();
         let mut raw = match Raw::enter(&self.term, self.brackets) {
             Ok(raw) => raw,
-            Err(_) => return Ok(Answer::End),
+            Err(_) => return Ok(LineInput::End),
         };
         let answer = loop {
             match raw.read() {
-                Typed::Enter => break Answer::Line(text.trim().to_owned()),
-                Typed::Escape => break Answer::Escaped,
-                Typed::Interrupt => break Answer::Interrupt,
-                Typed::End if text.is_empty() => break Answer::End,
-                Typed::Gone => break Answer::End,
-                Typed::Stop => {
+                KeyEvent::Enter => break LineInput::Line(text.trim().to_owned()),
+                KeyEvent::Escape => break LineInput::Escaped,
+                KeyEvent::Interrupt => break LineInput::Interrupt,
+                KeyEvent::End if text.is_empty() => break LineInput::End,
+                KeyEvent::Gone => break LineInput::End,
+                KeyEvent::Stop => {
                     drop(raw);
                     suspend();
                     self.put(&format!("{prompt}{text}"))?;
                     raw = match Raw::enter(&self.term, self.brackets) {
                         Ok(raw) => raw,
-                        Err(_) => return Ok(Answer::End),
+                        Err(_) => return Ok(LineInput::End),
                     };
                 }
-                Typed::Erase => self.erase(&mut text, |text| text.pop().map(String::from))?,
-                Typed::EraseLine => self.erase(&mut text, |text| Some(std::mem::take(text)))?,
-                Typed::EraseWord => self.erase(&mut text, |text| {
+                KeyEvent::Erase => self.erase(&mut text, |text| text.pop().map(String::from))?,
+                KeyEvent::EraseLine => self.erase(&mut text, |text| Some(std::mem::take(text)))?,
+                KeyEvent::EraseWord => self.erase(&mut text, |text| {
                     let start = text.trim_end().rfind(' ').map_or(0, |at| at + 1);
                     Some(text.split_off(start))
                 })?,
-                Typed::Char(c) => self.take(&mut text, c)?,
-                Typed::Pasted(pasted) => {
+                KeyEvent::Char(c) => self.take(&mut text, c)?,
+                KeyEvent::Pasted(pasted) => {
                     for c in pasted.trim_end_matches(['\r', '\n']).chars() {
                         self.take(&mut text, if c.is_whitespace() { ' ' } else { c })?;
                     }

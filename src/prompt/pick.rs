@@ -15,13 +15,13 @@ pub fn pick(question: &str, items: &[String]) -> io::Result<Option<usize>> {
 
 /// Standard error that keeps its cursor: a program that ends at the list would leave it hidden.
 fn terminal() -> Term {
-    Term::read_write_pair(io::stdin(), Shown(io::stderr()))
+    Term::read_write_pair(io::stdin(), CursorKeepingStderr(io::stderr()))
 }
 
 #[derive(Debug)]
-struct Shown(io::Stderr);
+struct CursorKeepingStderr(io::Stderr);
 
-impl Write for Shown {
+impl Write for CursorKeepingStderr {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match bytes {
             b"\x1b[?25l" => Ok(bytes.len()),
@@ -34,7 +34,7 @@ impl Write for Shown {
     }
 }
 
-impl std::os::fd::AsRawFd for Shown {
+impl std::os::fd::AsRawFd for CursorKeepingStderr {
     fn as_raw_fd(&self) -> std::os::fd::RawFd {
         self.0.as_raw_fd()
     }

@@ -6,7 +6,7 @@
 /// Not to be nested.
 #[derive(Debug)]
 #[must_use]
-pub struct Hold(&'static [i32]);
+pub struct SignalHold(&'static [i32]);
 
 mod system {
     use std::io::Read as _;
@@ -17,7 +17,7 @@ mod system {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::{flag, low_level};
 
-    use super::Hold;
+    use super::SignalHold;
 
     const ALL: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
@@ -52,7 +52,7 @@ mod system {
         })
     }
 
-    impl Hold {
+    impl SignalHold {
         /// For Ctrl-C and Ctrl-\ while a child has the terminal.
         pub fn interrupts() -> Self {
             Self::of(&[SIGINT, SIGQUIT])
@@ -95,7 +95,7 @@ mod system {
         }
     }
 
-    impl Drop for Hold {
+    impl Drop for SignalHold {
         fn drop(&mut self) {
             for (signal, default) in ALL.iter().zip(&switches().default) {
                 if self.0.contains(signal) {

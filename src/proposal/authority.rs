@@ -2,7 +2,7 @@
 //! one for every decision. Code without one cannot record a decision.
 
 use super::event::Evidence;
-use super::rules::{self, Answer, Class, Permits, Verb};
+use super::rules::{self, CallerClass, Permission, Permits, Verb};
 use super::{Actor, ActorKind, Proposal, codes};
 use crate::error::{Error, Result};
 
@@ -19,12 +19,12 @@ pub struct Caller {
 
 impl Caller {
     /// Column of the rule table.
-    pub fn class(&self) -> Class {
+    pub fn class(&self) -> CallerClass {
         match self.actor.kind {
-            ActorKind::Agent if self.tool && self.marker.is_none() => Class::Tool,
-            ActorKind::Agent => Class::Agent,
-            ActorKind::Ci => Class::Ci,
-            ActorKind::Human => Class::Human,
+            ActorKind::Agent if self.tool && self.marker.is_none() => CallerClass::Tool,
+            ActorKind::Agent => CallerClass::Agent,
+            ActorKind::Ci => CallerClass::Ci,
+            ActorKind::Human => CallerClass::Human,
         }
     }
 }
@@ -90,16 +90,18 @@ pub fn authorise(caller: &Caller, request: &Request<'_>, permits: &Permits) -> R
             .proposal
             .is_some_and(|proposal| proposal.is_proposed_by(&caller.actor, request.clone))
     };
-    let granted = match rules::answer(class, request.verb) {
-        Answer::Yes => true,
-        Answer::Own => own(),
-        Answer::OwnIfPolicy => permits.agents_may_mark && own(),
-        Answer::OwnOrCiIfPolicy => permits.ci_may_apply || own(),
-        Answer::CiIfPolicy => permits.ci_may_apply && !(request.instructs && request.verb.writes()),
-        Answer::Asked => rules::is_personal(&request.evidence),
+    let granted = match rules::permission(class, request.verb) {
+        Permission::Yes => true,
+        Permission::Own => own(),
+        Permission::OwnIfPolicy => permits.agents_may_mark && own(),
+        Permission::OwnOrCiIfPolicy => permits.ci_may_apply || own(),
+        Permission::CiIfPolicy => {
+            permits.ci_may_apply && !(request.instructs && request.verb.writes())
+        }
+        Permission::Asked => rules::is_personal(&request.evidence),
         // The caller checks the gate before it writes.
-        Answer::Ungated | Answer::AttendedOrUngated => true,
-        Answer::Decides => {
+        Permission::Ungated | Permission::AttendedOrUngated => true,
+        Permission::Decides => {
             if request.evidence == Evidence::Flag
                 && permits.wants_terminal(request.memory, request.sensitive)
             {
@@ -107,7 +109,7 @@ pub fn authorise(caller: &Caller, request: &Request<'_>, permits: &Permits) -> R
             }
             rules::is_personal(&request.evidence)
         }
-        Answer::No => false,
+        Permission::No => false,
     };
     if granted {
         Ok(Authority {
@@ -146,14 +148,14 @@ fn refusal(caller: &Caller, request: &Request<'_>) -> Error {
     let name = &caller.actor.name;
     let seen = match (&caller.marker, caller.class()) {
         (Some(marker), _) => format!("'{name}' is an agent ({marker} is set)"),
-        (None, Class::Tool) => "a tool was called".to_owned(),
-        (None, Class::Ci) => "this is a build machine (CI is set)".to_owned(),
-        (None, Class::Human) => format!("you are '{name}'"),
-        (None, Class::Agent) => format!("'{name}' is an agent"),
+        (None, CallerClass::Tool) => "a tool was called".to_owned(),
+        (None, CallerClass::Ci) => "this is a build machine (CI is set)".to_owned(),
+        (None, CallerClass::Human) => format!("you are '{name}'"),
+        (None, CallerClass::Agent) => format!("'{name}' is an agent"),
     };
     let others = request.verb == Verb::Revise;
     let (why, hint) = match request.proposal {
-        Some(proposal) if others && caller.class() == Class::Human => (
+        Some(proposal) if others && caller.class() == CallerClass::Human => (
             format!("{} belongs to '{}'", proposal.id, proposal.actor.name),
             format!("run: {}", request.command),
         ),

@@ -37,14 +37,14 @@ impl Proposal {
     }
 
     fn states(&self) -> impl Iterator<Item = &State> {
-        std::iter::once(&self.state).chain(&self.beside)
+        std::iter::once(&self.state).chain(&self.concurrent)
     }
 
     /// True if both rejected, or both applied the same content to the same files. Revisions are not
     /// compared: each partial apply makes its own.
     pub fn is_like(&self, one: &State, other: &State) -> bool {
         match (one, other) {
-            (State::Applied(a), State::Applied(b)) => a.made == b.made,
+            (State::Applied(a), State::Applied(b)) => a.result_digest == b.result_digest,
             (State::Rejected(_), State::Rejected(_)) | (State::Pending, State::Pending) => true,
             _ => false,
         }
@@ -94,7 +94,7 @@ impl Proposal {
     }
 
     /// Such as `applied by Ada, rejected by Bob`. Raw text: the caller escapes it.
-    pub fn decided(&self) -> String {
+    pub fn decision_summary(&self) -> String {
         let word =
             |state: &State| Some(format!("{} by {}", state.word(), state.decision()?.by.name));
         let words: Vec<String> = self.states().filter_map(word).collect();
@@ -102,7 +102,7 @@ impl Proposal {
     }
 
     /// Commands that settle a contest.
-    pub fn settle(&self) -> String {
+    pub fn settling_commands(&self) -> String {
         let id = &self.id;
         if self.is_rejected() {
             format!(

@@ -3,12 +3,12 @@
 use chrono::{DateTime, Utc};
 
 use super::event::CommentKind;
-use super::state::{Remark, Resolved};
+use super::state::{CommentResolution, Remark};
 use super::{Actor, Proposal};
 use crate::changeset::RepoPath;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SayingKind {
+pub enum ContributionKind {
     Comment,
     /// A request for changes without an answer yet.
     Request,
@@ -18,7 +18,7 @@ pub enum SayingKind {
 
 /// The lines of a comment, located in the current revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct CommentLocation {
     /// The lines as commented on, with line ends; `None` if that content is not in this clone.
     pub quote: Option<String>,
     /// The file's name in the current revision, if it differs.
@@ -31,8 +31,8 @@ pub struct Place {
 
 /// A comment or request. Its text is raw: not safe for a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saying<'p> {
-    pub kind: SayingKind,
+pub struct Contribution<'p> {
+    pub kind: ContributionKind,
     pub by: &'p Actor,
     pub at: DateTime<Utc>,
     /// `None` for a request without text.
@@ -40,12 +40,12 @@ pub struct Saying<'p> {
     /// `None` for a request.
     pub remark: Option<&'p Remark>,
     /// `None` if the lines were not looked up.
-    pub place: Option<&'p Place>,
+    pub place: Option<&'p CommentLocation>,
     /// Number of the revision that it is about; `None` if that is the current one.
     pub earlier: Option<usize>,
 }
 
-impl<'p> Saying<'p> {
+impl<'p> Contribution<'p> {
     /// `src/a.rs:12-14` or `src/a.rs`; `None` if it is about the whole proposal. Lines of the
     /// current revision if known, otherwise those of its own revision, which is then named.
     pub fn place(&self) -> Option<String> {
@@ -74,7 +74,7 @@ impl<'p> Saying<'p> {
         (*kind != CommentKind::Plain).then(|| kind.as_str())
     }
 
-    pub fn resolved(&self) -> Option<&'p Resolved> {
+    pub fn resolved(&self) -> Option<&'p CommentResolution> {
         self.remark?.resolved.as_ref()
     }
 }
@@ -92,9 +92,9 @@ pub fn place(path: &RepoPath, lines: Option<(u32, u32)>) -> String {
 impl Proposal {
     /// All contributions, oldest first. `places` locates the comments, in their order; empty if
     /// nobody looked.
-    pub fn conversation<'p>(&'p self, places: &'p [Place]) -> Vec<Saying<'p>> {
-        let remarks = self.comments.iter().enumerate().map(|(at, remark)| Saying {
-            kind: SayingKind::Comment,
+    pub fn conversation<'p>(&'p self, places: &'p [CommentLocation]) -> Vec<Contribution<'p>> {
+        let remarks = self.comments.iter().enumerate().map(|(at, remark)| Contribution {
+            kind: ContributionKind::Comment,
             by: &remark.by,
             at: remark.at,
             body: Some(&remark.comment.body),
@@ -102,8 +102,12 @@ impl Proposal {
             place: places.get(at),
             earlier: self.earlier_revision(remark.comment.revision.as_deref()),
         });
-        let requests = self.requests.iter().map(|request| Saying {
-            kind: if request.is_open { SayingKind::Request } else { SayingKind::Answered },
+        let requests = self.requests.iter().map(|request| Contribution {
+            kind: if request.is_open {
+                ContributionKind::Request
+            } else {
+                ContributionKind::Answered
+            },
             by: &request.by,
             at: request.at,
             body: request.reason.as_deref(),

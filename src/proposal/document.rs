@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::conversation::Place;
+use super::conversation::CommentLocation;
 use super::event::{Entry, Evidence, Incomplete, Marked, On, RevisionReason, Subject, timestamp};
-use super::state::{self, ChangesRequested, Decision, Revision, State};
+use super::state::{self, ChangeRequest, Decision, Revision, State};
 use super::statement::Target;
 use super::{Actor, ActorKind, Proposal, Status};
 use crate::changeset::FileChange;
-use crate::changeset::entry::entries;
+use crate::changeset::change_entry::entries;
 use crate::changeset::marks;
 
 /// A proposal with its history.
@@ -389,7 +389,7 @@ pub struct Imported {
 
 impl Document {
     /// `places` locates the comments, in their order; empty if nobody looked.
-    pub fn new(proposal: &Proposal, status: Status, places: &[Place]) -> Self {
+    pub fn new(proposal: &Proposal, status: Status, places: &[CommentLocation]) -> Self {
         let current = proposal.current();
         let rejected = proposal.decision().filter(|_| status == Status::Rejected);
         Self {
@@ -425,7 +425,7 @@ impl Document {
             requests: proposal.requests.iter().map(request).collect(),
             decision: proposal.decision().map(outcome),
             undecided_revisions: proposal.undecided.clone(),
-            other_decisions: proposal.beside.iter().filter_map(beside).collect(),
+            other_decisions: proposal.concurrent.iter().filter_map(beside).collect(),
             rejection_reason: rejected.and_then(|decision| decision.reason.clone()),
             history: proposal
                 .revisions
@@ -475,7 +475,7 @@ impl Document {
 }
 
 /// All comments, oldest first; `places` as in `Document::new`.
-pub fn comments(proposal: &Proposal, places: &[Place]) -> Vec<Remark> {
+pub fn comments(proposal: &Proposal, places: &[CommentLocation]) -> Vec<Remark> {
     let comment = |(at, remark): (usize, &state::Remark)| {
         let place = places.get(at);
         let current = place.and_then(|place| place.lines);
@@ -559,7 +559,7 @@ fn skipped(skipped: &state::Skipped) -> Skipped {
     Skipped { event: skipped.event.clone(), why: skipped.why.as_str() }
 }
 
-fn request(request: &ChangesRequested) -> Request {
+fn request(request: &ChangeRequest) -> Request {
     Request {
         by: request.by.to_string(),
         at: timestamp(request.at),

@@ -50,7 +50,7 @@ impl Blob {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ApprovedAs {
+pub enum EntryOutcome {
     /// The file was what the revision starts from.
     Clean,
     /// The file had changed otherwise, and both fit.
@@ -62,7 +62,7 @@ pub enum ApprovedAs {
     Derived(String),
 }
 
-impl ApprovedAs {
+impl EntryOutcome {
     fn text(&self) -> String {
         match self {
             Self::Clean => "clean".into(),
@@ -95,7 +95,7 @@ impl ApprovedAs {
 
 words! {
     /// Other changes in the file, by which `base` and `now` differ.
-    pub enum Residue {
+    pub enum OtherChanges {
         None = "none",
         /// Shown and approved: `base` to `after`.
         Taken = "taken",
@@ -105,26 +105,26 @@ words! {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
+pub struct ManifestEntry {
     pub path: RepoPath,
     /// In the target commit.
     pub base: Option<Blob>,
     /// When decided, as `git add` would store it.
     pub now: Option<Blob>,
     pub after: Option<Blob>,
-    pub outcome: ApprovedAs,
-    pub residue: Residue,
+    pub outcome: EntryOutcome,
+    pub residue: OtherChanges,
 }
 
-impl Record {
+impl ManifestEntry {
     pub fn written(&self) -> Written {
         let entry = |side: &Option<Blob>| side.as_ref().map(Blob::entry);
         let outcome = match &self.outcome {
-            ApprovedAs::Clean => FileOutcome::Clean,
-            ApprovedAs::Merged => FileOutcome::Merged,
-            ApprovedAs::Already => FileOutcome::Already,
-            ApprovedAs::Edited => FileOutcome::Edited,
-            ApprovedAs::Derived(_) => FileOutcome::Derived,
+            EntryOutcome::Clean => FileOutcome::Clean,
+            EntryOutcome::Merged => FileOutcome::Merged,
+            EntryOutcome::Already => FileOutcome::Already,
+            EntryOutcome::Edited => FileOutcome::Edited,
+            EntryOutcome::Derived(_) => FileOutcome::Derived,
         };
         let (before, after) = (entry(&self.now), entry(&self.after));
         Written { path: self.path.clone(), before, after, outcome }
@@ -133,21 +133,21 @@ impl Record {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
-    records: Vec<Record>,
+    records: Vec<ManifestEntry>,
 }
 
 impl Manifest {
     /// Sorts `records`.
-    pub fn new(mut records: Vec<Record>) -> Self {
+    pub fn new(mut records: Vec<ManifestEntry>) -> Self {
         records.sort_unstable_by(|a, b| a.path.as_bstr().cmp(b.path.as_bstr()));
         Self { records }
     }
 
-    pub fn records(&self) -> &[Record] {
+    pub fn records(&self) -> &[ManifestEntry] {
         &self.records
     }
 
-    pub fn record(&self, path: &RepoPath) -> Option<&Record> {
+    pub fn record(&self, path: &RepoPath) -> Option<&ManifestEntry> {
         let found = self.records.binary_search_by(|r| r.path.as_bstr().cmp(path.as_bstr()));
         found.ok().map(|at| &self.records[at])
     }
@@ -178,8 +178,9 @@ impl Manifest {
 
     /// Without generated files: an undo generates them again.
     pub fn written(&self) -> Vec<Written> {
-        let is_change = |record: &&Record| !matches!(record.outcome, ApprovedAs::Derived(_));
-        self.records.iter().filter(is_change).map(Record::written).collect()
+        let is_change =
+            |record: &&ManifestEntry| !matches!(record.outcome, EntryOutcome::Derived(_));
+        self.records.iter().filter(is_change).map(ManifestEntry::written).collect()
     }
 
     /// True if a decision on these `changes` may have this manifest: no other files, no contrary
@@ -187,11 +188,11 @@ impl Manifest {
     pub fn fits(&self, changes: &[ChangeRecord], subject: Subject) -> bool {
         let own: HashMap<&RepoPath, &ChangeRecord> =
             changes.iter().map(|change| (&change.path, change)).collect();
-        let is_approved = |record: &Record| {
+        let is_approved = |record: &ManifestEntry| {
             let is_memory = record.path.as_bstr().starts_with(MEMORY);
             match (&record.outcome, own.get(&record.path)) {
-                (ApprovedAs::Already, _) => true,
-                (ApprovedAs::Derived(_), _) => is_memory,
+                (EntryOutcome::Already, _) => true,
+                (EntryOutcome::Derived(_), _) => is_memory,
                 // Memory is planned again on the current text, and may go to another file.
                 _ if subject == Subject::Memory => is_memory,
                 (_, None) => false,
@@ -234,19 +235,19 @@ fn invalid(why: &str) -> Error {
         .hint("`aye check` names the decision")
 }
 
-fn record(bytes: &[u8]) -> Option<Record> {
+fn record(bytes: &[u8]) -> Option<ManifestEntry> {
     let mut fields = bytes.splitn(6, |byte| *byte == b' ');
     let mut text = || std::str::from_utf8(fields.next()?).ok();
     let (outcome, residue) = (text()?, text()?);
     let (base, now, after) = (text()?, text()?, text()?);
     let path = RepoPath::from_tree(fields.next()?).ok()?;
-    Some(Record {
+    Some(ManifestEntry {
         path,
         base: side(base)?,
         now: side(now)?,
         after: side(after)?,
-        outcome: ApprovedAs::parse(outcome)?,
-        residue: Residue::parse(residue)?,
+        outcome: EntryOutcome::parse(outcome)?,
+        residue: OtherChanges::parse(residue)?,
     })
 }
 
@@ -277,23 +278,26 @@ mod tests {
         )
     }
 
-    fn records() -> impl Strategy<Value = Vec<Record>> {
+    fn records() -> impl Strategy<Value = Vec<ManifestEntry>> {
         let outcome = prop_oneof![
-            Just(ApprovedAs::Clean),
-            Just(ApprovedAs::Merged),
-            Just(ApprovedAs::Already),
-            Just(ApprovedAs::Edited),
-            Just(ApprovedAs::Derived("memory-index@1".into())),
+            Just(EntryOutcome::Clean),
+            Just(EntryOutcome::Merged),
+            Just(EntryOutcome::Already),
+            Just(EntryOutcome::Edited),
+            Just(EntryOutcome::Derived("memory-index@1".into())),
         ];
-        let residue =
-            prop_oneof![Just(Residue::None), Just(Residue::Taken), Just(Residue::NotTaken)];
+        let residue = prop_oneof![
+            Just(OtherChanges::None),
+            Just(OtherChanges::Taken),
+            Just(OtherChanges::NotTaken)
+        ];
         let one = (side_of(), side_of(), side_of(), outcome, residue);
         proptest::collection::btree_map("[a-z é\t]{1,6}(/[a-z ]{1,4})?", one, 0..6).prop_map(
             |all| {
                 all.into_iter()
                     .filter_map(|(path, (base, now, after, outcome, residue))| {
                         let path = RepoPath::new(path).ok()?;
-                        Some(Record { path, base, now, after, outcome, residue })
+                        Some(ManifestEntry { path, base, now, after, outcome, residue })
                     })
                     .collect()
             },

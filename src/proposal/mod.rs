@@ -9,9 +9,9 @@ pub mod conversation;
 pub mod document;
 pub mod event;
 pub mod fold;
+pub mod history;
 pub mod id;
 pub mod manifest;
-pub mod order;
 pub mod relations;
 pub mod rules;
 #[cfg(test)]
@@ -25,11 +25,11 @@ pub mod try_result;
 
 pub use actor::{Actor, ActorKind, AgentRun};
 pub use authority::{Authority, Caller};
-pub use event::{ChangeRecord, Data, Entry, Event, Note, Papers, Stamped};
+pub use event::{ChangeRecord, Data, DecisionDocuments, Entry, Event, Note, StoredEvent};
 pub use fold::fold;
+pub use history::History;
 pub use id::ProposalId;
 pub use manifest::Manifest;
-pub use order::History;
 pub use state::{Proposal, Revision, State, Status};
 pub use statement::Statement;
 

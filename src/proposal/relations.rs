@@ -14,10 +14,10 @@ pub const MOST_NAMED: usize = 3;
 pub const MOST_PAIRS: usize = 1 << 20;
 
 /// Dependencies per proposal and file; the oldest are kept.
-pub const MOST_LOWER: usize = 64;
+pub const MAX_DEPENDENCIES: usize = 64;
 
 #[derive(Clone, Debug)]
-pub struct Touch {
+pub struct TouchedFile {
     /// From `RepoPath::display`.
     pub path: String,
     pub before: Option<Entry>,
@@ -27,27 +27,27 @@ pub struct Touch {
 }
 
 #[derive(Clone, Debug)]
-pub struct Open {
+pub struct PendingProposal {
     pub id: ProposalId,
-    pub touches: Vec<Touch>,
+    pub touches: Vec<TouchedFile>,
     /// Results of earlier revisions.
     pub earlier: Vec<(String, Entry)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Lower {
+pub struct Dependency {
     pub id: ProposalId,
     /// The other was made on an earlier revision of it.
     pub is_revised: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Others {
+pub struct RelatedProposals {
     pub named: Vec<ProposalId>,
     pub count: usize,
 }
 
-impl Others {
+impl RelatedProposals {
     fn add(&mut self, id: &ProposalId) {
         if self.named.len() < MOST_NAMED {
             self.named.push(id.clone());
@@ -59,19 +59,19 @@ impl Others {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Relations {
     /// Producers of content that it starts from and that exists nowhere else.
-    pub stands_on: Vec<Lower>,
+    pub depends_on: Vec<Dependency>,
     /// Per such file, indices in `stands_on`.
     ways: Vec<Vec<usize>>,
     /// Same lines of the same content, changed differently: not all can be applied.
-    pub same_lines: Others,
+    pub same_lines: RelatedProposals,
     /// Same files, but other lines or other content.
-    pub same_file: Others,
+    pub same_file: RelatedProposals,
 }
 
 impl Relations {
     /// Dependencies to apply first, oldest first. One producer per file suffices: best one that
     /// `has` accepts, then the oldest, revised ones last.
-    pub fn needed(&self, has: impl Fn(&Lower) -> bool) -> Vec<&Lower> {
+    pub fn needed(&self, has: impl Fn(&Dependency) -> bool) -> Vec<&Dependency> {
         let mut needed: BTreeSet<usize> = BTreeSet::new();
         // Files with a single producer leave no choice.
         let mut files: Vec<&Vec<usize>> = self.ways.iter().collect();
@@ -80,20 +80,20 @@ impl Relations {
             if ways.iter().any(|way| needed.contains(way)) {
                 continue;
             }
-            let first = |test: &dyn Fn(&Lower) -> bool| {
-                ways.iter().copied().find(|at| test(&self.stands_on[*at]))
+            let first = |test: &dyn Fn(&Dependency) -> bool| {
+                ways.iter().copied().find(|at| test(&self.depends_on[*at]))
             };
             let way = first(&|lower| !lower.is_revised && has(lower))
                 .or_else(|| first(&|lower| !lower.is_revised))
                 .or_else(|| first(&has));
             needed.extend(way.or(ways.first().copied()));
         }
-        needed.into_iter().map(|at| &self.stands_on[at]).collect()
+        needed.into_iter().map(|at| &self.depends_on[at]).collect()
     }
 
-    fn add(&mut self, lower: Lower) {
-        self.ways.push(vec![self.stands_on.len()]);
-        self.stands_on.push(lower);
+    fn add(&mut self, lower: Dependency) {
+        self.ways.push(vec![self.depends_on.len()]);
+        self.depends_on.push(lower);
     }
 }
 
@@ -102,7 +102,7 @@ pub struct StackBelow {
     /// Lowest first.
     pub taken: Vec<ProposalId>,
     /// Needed but not accepted.
-    pub lacks: Option<Lower>,
+    pub lacks: Option<Dependency>,
     pub is_too_high: bool,
 }
 
@@ -111,9 +111,9 @@ pub fn stack_below(
     related: &BTreeMap<ProposalId, Relations>,
     id: &ProposalId,
     most: usize,
-    takes: impl Fn(&Lower) -> bool,
+    takes: impl Fn(&Dependency) -> bool,
 ) -> StackBelow {
-    let lower_of = |id: &ProposalId| -> Vec<&Lower> {
+    let lower_of = |id: &ProposalId| -> Vec<&Dependency> {
         related.get(id).map_or_else(Vec::new, |found| found.needed(&takes))
     };
     let mut below = StackBelow::default();
@@ -145,11 +145,11 @@ pub fn stack_below(
 /// not compared for files of that one and its dependencies. `is_present`: HEAD or the work tree has
 /// this content of this file.
 pub fn relations(
-    open: &[Open],
-    recorded: &BTreeMap<ProposalId, Lower>,
+    open: &[PendingProposal],
+    recorded: &BTreeMap<ProposalId, Dependency>,
     mut is_present: impl FnMut(&str, &Entry) -> bool,
 ) -> BTreeMap<ProposalId, Relations> {
-    let mut by_path: BTreeMap<&str, Vec<(usize, &Touch)>> = BTreeMap::new();
+    let mut by_path: BTreeMap<&str, Vec<(usize, &TouchedFile)>> = BTreeMap::new();
     let mut earlier: BTreeMap<&str, HashMap<&Entry, Vec<usize>>> = BTreeMap::new();
     for (at, proposal) in open.iter().enumerate() {
         for touch in &proposal.touches {
@@ -169,9 +169,9 @@ pub fn relations(
             if let Some(base) = &touch.before {
                 let current = made.get(base).into_iter().flatten();
                 let mut on: Vec<(usize, bool)> =
-                    current.map(|other| (*other, false)).take(MOST_LOWER).collect();
+                    current.map(|other| (*other, false)).take(MAX_DEPENDENCIES).collect();
                 let revised = older.and_then(|older| older.get(base)).into_iter().flatten();
-                for other in revised.take_while(|other| *other < at).take(MOST_LOWER) {
+                for other in revised.take_while(|other| *other < at).take(MAX_DEPENDENCIES) {
                     if on.iter().all(|(known, _)| known != other) {
                         on.push((*other, true));
                     }
@@ -211,8 +211,8 @@ pub fn relations(
         let mut place = HashMap::new();
         for (other, is_revised) in all {
             lower[at].insert(other);
-            place.insert((other, is_revised), found[at].stands_on.len());
-            found[at].stands_on.push(Lower { id: open[other].id.clone(), is_revised });
+            place.insert((other, is_revised), found[at].depends_on.len());
+            found[at].depends_on.push(Dependency { id: open[other].id.clone(), is_revised });
         }
         found[at].ways.extend(left.map(|on| on.iter().map(|one| place[one]).collect()));
     }
@@ -241,7 +241,7 @@ pub fn relations(
     for (id, on) in recorded {
         // Recorded only: no shared file.
         let related = found.entry(id.clone()).or_default();
-        if related.stands_on.is_empty() {
+        if related.depends_on.is_empty() {
             related.add(on.clone());
         }
     }
@@ -269,7 +269,7 @@ fn reached(first: usize, lower: impl Fn(usize) -> Vec<usize>) -> BTreeSet<usize>
 }
 
 /// Oldest proposal first.
-type Touches<'t> = Vec<(usize, &'t Touch)>;
+type Touches<'t> = Vec<(usize, &'t TouchedFile)>;
 
 /// Proposals of common files, by their places in the list of all. Pairs are compared and not stored: of many
 /// proposals for one file, hardly any change the same lines.
@@ -293,7 +293,7 @@ impl Compared {
         let mut left = MOST_PAIRS;
         for touches in by_size {
             // Only proposals that start from the same content can clash.
-            let mut same_base: HashMap<Option<&Entry>, Vec<(usize, &Touch)>> = HashMap::new();
+            let mut same_base: HashMap<Option<&Entry>, Vec<(usize, &TouchedFile)>> = HashMap::new();
             let mut file = Vec::new();
             for (place, (at, touch)) in touches.iter().enumerate() {
                 if place > left {
@@ -334,7 +334,7 @@ impl Compared {
 
 /// True if both, which start from the same content, cannot apply: they change the same lines differently, or one
 /// creates or removes the file.
-fn overlap(one: &Touch, other: &Touch) -> bool {
+fn overlap(one: &TouchedFile, other: &TouchedFile) -> bool {
     if one.after == other.after {
         return false;
     }
@@ -346,7 +346,8 @@ fn overlap(one: &Touch, other: &Touch) -> bool {
     let (Some(lines), Some(others)) = (&one.lines, &other.lines) else { return goes.is_some() };
     if let Some((gone, stays)) = goes {
         // A removal touches every line; a move only the lines that it changes.
-        let touches = |touch: &Touch| touch.lines.as_ref().is_some_and(|lines| !lines.is_empty());
+        let touches =
+            |touch: &TouchedFile| touch.lines.as_ref().is_some_and(|lines| !lines.is_empty());
         if touches(gone) && !touches(stays) {
             return true;
         }
@@ -377,7 +378,7 @@ mod tests {
 
     use super::*;
     use crate::changeset::hunks;
-    use crate::changeset::merge::{Merged, Sides, merge};
+    use crate::changeset::merge::{MergeLabels, MergeOutcome, merge};
 
     fn entry(id: &str) -> Entry {
         Entry::new(id, "100644")
@@ -387,10 +388,10 @@ mod tests {
         ProposalId::parse(&format!("prop_{n:010}")).unwrap()
     }
 
-    fn open(n: usize, before: &str, after: &str) -> Open {
+    fn open(n: usize, before: &str, after: &str) -> PendingProposal {
         let (before, after) = (Some(entry(before)), Some(entry(after)));
-        let touch = Touch { path: "a".into(), before, after, lines: None };
-        Open { id: id(n), touches: vec![touch], earlier: Vec::new() }
+        let touch = TouchedFile { path: "a".into(), before, after, lines: None };
+        PendingProposal { id: id(n), touches: vec![touch], earlier: Vec::new() }
     }
 
     #[test]
@@ -398,7 +399,7 @@ mod tests {
         let all = [open(0, "a", "b"), open(1, "b", "c"), open(2, "c", "d"), open(3, "b", "e")];
         let found = relations(&all, &BTreeMap::new(), |_, entry| entry.id == "a");
         let on = |n: usize| -> Vec<ProposalId> {
-            found[&id(n)].stands_on.iter().map(|lower| lower.id.clone()).collect()
+            found[&id(n)].depends_on.iter().map(|lower| lower.id.clone()).collect()
         };
         assert_eq!((on(0), on(1), on(2), on(3)), (vec![], vec![id(0)], vec![id(1)], vec![id(0)]));
     }
@@ -408,14 +409,14 @@ mod tests {
         let touch = |n: usize, after: Option<&str>, lines: Option<Range<u32>>| {
             let (before, after) = (Some(entry("a")), after.map(entry));
             let lines = Some(lines.into_iter().collect());
-            let touch = Touch { path: "a".into(), before, after, lines };
-            Open { id: id(n), touches: vec![touch], earlier: Vec::new() }
+            let touch = TouchedFile { path: "a".into(), before, after, lines };
+            PendingProposal { id: id(n), touches: vec![touch], earlier: Vec::new() }
         };
         let edit = touch(0, Some("b"), Some(1..2));
         let mode = touch(0, Some("b"), None);
         let (moved, elsewhere) = (touch(1, None, None), touch(1, None, Some(5..6)));
         let (near, removed) = (touch(1, None, Some(2..3)), touch(1, None, Some(0..9)));
-        let same = |one: &Open, other: &Open| {
+        let same = |one: &PendingProposal, other: &PendingProposal| {
             let found = relations(&[one.clone(), other.clone()], &BTreeMap::new(), |_, _| true);
             found[&id(0)].same_lines.count == 1
         };
@@ -427,7 +428,7 @@ mod tests {
     fn a_revert_and_what_is_present_stand_on_nothing() {
         let all = [open(0, "b", "a"), open(1, "a", "b"), open(2, "b", "c")];
         let found = relations(&all, &BTreeMap::new(), |_, _| true);
-        assert!(found.values().all(|found| found.stands_on.is_empty()), "{found:?}");
+        assert!(found.values().all(|found| found.depends_on.is_empty()), "{found:?}");
     }
 
     #[test]
@@ -435,23 +436,23 @@ mod tests {
         let mut lower = open(0, "a", "b2");
         lower.earlier.push(("a".into(), entry("b1")));
         let found = relations(&[lower, open(1, "b1", "c")], &BTreeMap::new(), |_, _| false);
-        assert_eq!(found[&id(1)].stands_on, [Lower { id: id(0), is_revised: true }]);
+        assert_eq!(found[&id(1)].depends_on, [Dependency { id: id(0), is_revised: true }]);
     }
 
     #[test]
     fn what_is_recorded_counts_instead_of_contents() {
         let all = [open(0, "a", "b"), open(1, "a", "b"), open(2, "b", "c")];
-        let lower = |n: usize, is_revised| Lower { id: id(n), is_revised };
+        let lower = |n: usize, is_revised| Dependency { id: id(n), is_revised };
         let recorded = BTreeMap::from([(id(2), lower(1, false)), (id(9), lower(0, true))]);
         let found = relations(&all, &recorded, |_, _| false);
-        assert_eq!(found[&id(2)].stands_on, [lower(1, false)]);
+        assert_eq!(found[&id(2)].depends_on, [lower(1, false)]);
         assert_eq!(found[&id(2)].same_file.named, [id(0)]);
-        assert_eq!(found[&id(9)].stands_on, [lower(0, true)]);
+        assert_eq!(found[&id(9)].depends_on, [lower(0, true)]);
     }
 
     #[test]
     fn very_many_on_one_line_are_counted() {
-        let all: Vec<Open> = (0..1_000)
+        let all: Vec<PendingProposal> = (0..1_000)
             .map(|n| {
                 let mut one = open(n, "a", &format!("b{n}"));
                 one.touches[0].lines = Some(std::iter::once(5..6).collect());
@@ -465,7 +466,8 @@ mod tests {
 
     #[test]
     fn of_too_many_on_one_file_the_oldest_are_compared_and_other_files_are_compared_first() {
-        let mut all: Vec<Open> = (0..5_000).map(|n| open(n, "a", &format!("b{n}"))).collect();
+        let mut all: Vec<PendingProposal> =
+            (0..5_000).map(|n| open(n, "a", &format!("b{n}"))).collect();
         for one in &mut all[4_998..] {
             one.touches[0].path = "z".into();
         }
@@ -475,15 +477,16 @@ mod tests {
         assert_eq!(found[&id(4_998)].same_file.named, [id(4_999)]);
         all[4_997].touches[0].before = Some(entry("b3"));
         let found = relations(&all, &BTreeMap::new(), |_, _| false);
-        assert_eq!(found[&id(4_997)].stands_on, [Lower { id: id(3), is_revised: false }]);
+        assert_eq!(found[&id(4_997)].depends_on, [Dependency { id: id(3), is_revised: false }]);
     }
 
     #[test]
     fn of_very_many_that_make_the_same_some_are_named() {
         let lower = (0..3_000).map(|n| open(n, "a", "b"));
-        let all: Vec<Open> = lower.chain((3_000..6_000).map(|n| open(n, "b", "c"))).collect();
+        let all: Vec<PendingProposal> =
+            lower.chain((3_000..6_000).map(|n| open(n, "b", "c"))).collect();
         let found = relations(&all, &BTreeMap::new(), |_, _| false);
-        assert_eq!(found[&id(5_000)].stands_on.len(), MOST_LOWER);
+        assert_eq!(found[&id(5_000)].depends_on.len(), MAX_DEPENDENCIES);
     }
 
     fn text() -> impl Strategy<Value = Vec<u8>> {
@@ -496,17 +499,17 @@ mod tests {
         fn lines_that_do_not_meet_merge(base in text(), ours in text(), theirs in text()) {
             prop_assume!(!base.is_empty() && !ours.is_empty() && !theirs.is_empty());
             prop_assume!(ours != base && theirs != base && ours != theirs);
-            let touch = |after: &[u8], name: &str| Touch {
+            let touch = |after: &[u8], name: &str| TouchedFile {
                 path: "a".into(),
                 before: Some(entry("base")),
                 after: Some(entry(name)),
                 lines: Some(hunks::measure(Some(&base), Some(after)).1),
             };
-            let sides = Sides { ours: "ours", theirs: "theirs" };
+            let sides = MergeLabels { ours: "ours", theirs: "theirs" };
             let merged = merge(&base, &ours, &theirs, sides);
             let meets = overlap(&touch(&ours, "ours"), &touch(&theirs, "theirs"));
             if !meets {
-                prop_assert!(matches!(merged, Merged::Clean(_)), "{merged:?}");
+                prop_assert!(matches!(merged, MergeOutcome::Clean(_)), "{merged:?}");
             }
         }
 
@@ -519,25 +522,25 @@ mod tests {
             known in proptest::collection::btree_set(0usize..9, 0..5),
         ) {
             let one = |(n, files): (usize, &BTreeMap<u8, (u8, u8)>)| {
-                let touch = |(path, (before, after)): (&u8, &(u8, u8))| Touch {
+                let touch = |(path, (before, after)): (&u8, &(u8, u8))| TouchedFile {
                     path: path.to_string(),
                     before: Some(entry(&before.to_string())),
                     after: Some(entry(&after.to_string())),
                     lines: None,
                 };
-                Open { id: id(n), touches: files.iter().map(touch).collect(), earlier: Vec::new() }
+                PendingProposal { id: id(n), touches: files.iter().map(touch).collect(), earlier: Vec::new() }
             };
-            let all: Vec<Open> = files.iter().enumerate().map(one).collect();
+            let all: Vec<PendingProposal> = files.iter().enumerate().map(one).collect();
             let recorded = recorded.into_iter().filter(|(upper, lower, _)| upper != lower);
             let recorded: BTreeMap<_, _> = recorded
-                .map(|(upper, lower, is_revised)| (id(upper), Lower { id: id(lower), is_revised }))
+                .map(|(upper, lower, is_revised)| (id(upper), Dependency { id: id(lower), is_revised }))
                 .collect();
             let found = relations(&all, &recorded, |_, entry| entry.id == "0");
             let known: BTreeSet<ProposalId> = known.into_iter().map(id).collect();
             for (upper, related) in &found {
                 let needed = related.needed(|lower| known.contains(&lower.id));
                 for way in &related.ways {
-                    let of = |at: &usize| needed.contains(&&related.stands_on[*at]);
+                    let of = |at: &usize| needed.contains(&&related.depends_on[*at]);
                     prop_assert!(way.iter().any(of), "{related:?}");
                 }
                 let below = stack_below(&found, upper, 20, |lower| !lower.is_revised);

@@ -4,7 +4,7 @@ use super::event::Evidence;
 
 /// Class of the caller, as far as a local program can tell: nothing on one account proves a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
+pub enum CallerClass {
     /// Named by `AYE_AGENT` or by a variable of its harness.
     Agent,
     /// Calls a tool contract without such a mark.
@@ -13,7 +13,7 @@ pub enum Class {
     Ci,
 }
 
-impl Class {
+impl CallerClass {
     pub const ALL: [Self; 4] = [Self::Agent, Self::Tool, Self::Human, Self::Ci];
 
     pub fn title(self) -> &'static str {
@@ -73,7 +73,7 @@ impl Verb {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum Permission {
     Yes,
     /// Same name and same clone.
     Own,
@@ -94,7 +94,7 @@ pub enum Answer {
     No,
 }
 
-impl Answer {
+impl Permission {
     pub fn text(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -112,44 +112,58 @@ impl Answer {
 }
 
 /// A row per verb, an answer per `Class::ALL`.
-pub const TABLE: &[(Verb, [Answer; 4])] = &[
-    (Verb::Propose, [Answer::Yes, Answer::Yes, Answer::Yes, Answer::Yes]),
-    (Verb::Comment, [Answer::Yes, Answer::Yes, Answer::Yes, Answer::Yes]),
-    (Verb::Revise, [Answer::Own, Answer::Own, Answer::Yes, Answer::Own]),
-    (Verb::Mark, [Answer::OwnIfPolicy, Answer::Yes, Answer::No, Answer::No]),
-    (Verb::Apply, [Answer::No, Answer::No, Answer::Decides, Answer::CiIfPolicy]),
-    (Verb::Approve, [Answer::No, Answer::No, Answer::Decides, Answer::No]),
-    (Verb::Reject, [Answer::Own, Answer::No, Answer::Asked, Answer::OwnOrCiIfPolicy]),
-    (Verb::RequestChanges, [Answer::No, Answer::No, Answer::Yes, Answer::CiIfPolicy]),
-    (Verb::Publish, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
-    (Verb::Purge, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
-    (Verb::Undo, [Answer::No, Answer::No, Answer::Asked, Answer::CiIfPolicy]),
-    (Verb::Force, [Answer::No, Answer::No, Answer::Asked, Answer::No]),
-    (Verb::Patch, [Answer::Ungated, Answer::Ungated, Answer::AttendedOrUngated, Answer::Ungated]),
+pub const TABLE: &[(Verb, [Permission; 4])] = &[
+    (Verb::Propose, [Permission::Yes, Permission::Yes, Permission::Yes, Permission::Yes]),
+    (Verb::Comment, [Permission::Yes, Permission::Yes, Permission::Yes, Permission::Yes]),
+    (Verb::Revise, [Permission::Own, Permission::Own, Permission::Yes, Permission::Own]),
+    (Verb::Mark, [Permission::OwnIfPolicy, Permission::Yes, Permission::No, Permission::No]),
+    (Verb::Apply, [Permission::No, Permission::No, Permission::Decides, Permission::CiIfPolicy]),
+    (Verb::Approve, [Permission::No, Permission::No, Permission::Decides, Permission::No]),
+    (
+        Verb::Reject,
+        [Permission::Own, Permission::No, Permission::Asked, Permission::OwnOrCiIfPolicy],
+    ),
+    (
+        Verb::RequestChanges,
+        [Permission::No, Permission::No, Permission::Yes, Permission::CiIfPolicy],
+    ),
+    (Verb::Publish, [Permission::No, Permission::No, Permission::Asked, Permission::No]),
+    (Verb::Purge, [Permission::No, Permission::No, Permission::Asked, Permission::No]),
+    (Verb::Undo, [Permission::No, Permission::No, Permission::Asked, Permission::CiIfPolicy]),
+    (Verb::Force, [Permission::No, Permission::No, Permission::Asked, Permission::No]),
+    (
+        Verb::Patch,
+        [
+            Permission::Ungated,
+            Permission::Ungated,
+            Permission::AttendedOrUngated,
+            Permission::Ungated,
+        ],
+    ),
 ];
 
-pub fn answer(class: Class, verb: Verb) -> Answer {
-    let column = Class::ALL.iter().position(|known| *known == class);
+pub fn permission(class: CallerClass, verb: Verb) -> Permission {
+    let column = CallerClass::ALL.iter().position(|known| *known == class);
     let row = TABLE.iter().find(|(known, _)| *known == verb);
     match (row, column) {
         (Some((_, answers)), Some(column)) => answers[column],
-        _ => Answer::No,
+        _ => Permission::No,
     }
 }
 
 /// True if a gate of direct writes (policy `gate`, `aye.gate`) holds; `attended` means somebody is
 /// at a terminal.
-pub fn is_gated(class: Class, attended: bool) -> bool {
-    match answer(class, Verb::Patch) {
-        Answer::Ungated => true,
-        Answer::AttendedOrUngated => !attended,
+pub fn is_gated(class: CallerClass, attended: bool) -> bool {
+    match permission(class, Verb::Patch) {
+        Permission::Ungated => true,
+        Permission::AttendedOrUngated => !attended,
         _ => false,
     }
 }
 
 pub fn markdown() -> String {
     let mut out = String::from("| |");
-    for class in Class::ALL {
+    for class in CallerClass::ALL {
         out += &format!(" {} |", class.title());
     }
     out += "\n|---|---|---|---|---|\n";

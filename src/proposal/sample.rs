@@ -3,10 +3,10 @@
 use chrono::DateTime;
 
 use super::event::{
-    BlobRef, ChangeRecord, Comment, Data, Effect, Event, Evidence, Papers, Propose, Revise,
-    RevisionReason, Said, Stamped, Subject, Verdict,
+    BlobRef, ChangeRecord, Comment, Data, DecisionData, DecisionDocuments, Effect, Event, Evidence,
+    Propose, Revise, RevisionReason, StoredEvent, Subject, Verdict,
 };
-use super::manifest::{ApprovedAs, Manifest, Record, Residue};
+use super::manifest::{EntryOutcome, Manifest, ManifestEntry, OtherChanges};
 use super::statement::{Statement, ends_bytes, ends_sha256, seen_sha256};
 use super::{Actor, ActorKind, Entry, History, Proposal, fold};
 use crate::changeset::RepoPath;
@@ -67,13 +67,13 @@ pub(crate) fn comment(body: &str) -> Data {
 pub(crate) fn manifest(changes: &[ChangeRecord]) -> Manifest {
     let record = |change: &ChangeRecord| {
         let [before, after] = change.sides();
-        Record {
+        ManifestEntry {
             path: change.path.clone(),
             base: before.clone(),
             now: before,
             after,
-            outcome: ApprovedAs::Clean,
-            residue: Residue::None,
+            outcome: EntryOutcome::Clean,
+            residue: OtherChanges::None,
         }
     };
     Manifest::new(changes.iter().map(record).collect())
@@ -82,7 +82,7 @@ pub(crate) fn manifest(changes: &[ChangeRecord]) -> Manifest {
 /// Events are named by index.
 #[derive(Debug)]
 pub(crate) struct Thread {
-    pub(crate) events: Vec<Stamped>,
+    pub(crate) events: Vec<StoredEvent>,
     /// In seconds, of the next writer.
     pub(crate) clock: i64,
 }
@@ -123,7 +123,7 @@ impl Thread {
         verdict: Verdict,
         ends: &[usize],
         revision: usize,
-        change: impl FnOnce(&mut Papers),
+        change: impl FnOnce(&mut DecisionDocuments),
     ) -> usize {
         let time = DateTime::from_timestamp(self.clock, 0).unwrap();
         let mut statement = Statement::new(verdict, by.clone(), Evidence::Terminal, time);
@@ -137,7 +137,13 @@ impl Thread {
         let manifest = takes.then(|| manifest(self.events[revision].event.data.changes()));
         statement.manifest = manifest.as_ref().map(named);
         let ends = super::statement::parse_ends(&ends_bytes(&ends)).unwrap_or_default();
-        let mut papers = Papers { statement, sha256: String::new(), manifest, ends, fault: None };
+        let mut papers = DecisionDocuments {
+            statement,
+            sha256: String::new(),
+            manifest,
+            ended_statements: ends,
+            fault: None,
+        };
         change(&mut papers);
         self.carry(by, OTHER, parents, papers)
     }
@@ -147,18 +153,18 @@ impl Thread {
         by: &Actor,
         clone: &str,
         parents: &[usize],
-        mut papers: Papers,
+        mut papers: DecisionDocuments,
     ) -> usize {
         let line = papers.statement.to_line().unwrap();
         papers.statement = Statement::from_line(&line).unwrap();
         papers.sha256 = sha256::hex(&line);
         let verdict = papers.statement.verdict;
-        let said = Said { verdict, reason: None };
+        let said = DecisionData { verdict, reason: None };
         self.push(by, clone, parents, Data::Decision(said), Some(papers))
     }
 
-    pub(crate) fn papers(&self, at: usize) -> Papers {
-        self.events[at].papers.clone().unwrap()
+    pub(crate) fn papers(&self, at: usize) -> DecisionDocuments {
+        self.events[at].documents.clone().unwrap()
     }
 
     pub(crate) fn statement(&self, at: usize) -> String {
@@ -183,7 +189,7 @@ impl Thread {
         clone: &str,
         parents: &[usize],
         data: Data,
-        papers: Option<Papers>,
+        papers: Option<DecisionDocuments>,
     ) -> usize {
         let time = DateTime::from_timestamp(self.clock, 0).unwrap();
         let statement = papers.as_ref().map(|papers| &papers.statement);
@@ -194,7 +200,13 @@ impl Thread {
         let identity = papers.as_ref().map(|papers| papers.sha256.as_str()).unwrap_or_default();
         let commit = format!("{parents:?} {} {identity} {}", sha256::hex(&line), self.clock);
         let id = sha256::hex(commit.as_bytes())[..40].to_owned();
-        self.events.push(Stamped { id, sha256: sha256::hex(&line), parents, event, papers });
+        self.events.push(StoredEvent {
+            id,
+            sha256: sha256::hex(&line),
+            parents,
+            event,
+            documents: papers,
+        });
         self.clock += 1;
         self.events.len() - 1
     }

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use super::ProposalId;
 
 #[derive(Clone, Debug)]
-pub struct Place<'p> {
+pub struct StackEntry<'p> {
     pub id: &'p ProposalId,
     /// Risk class; 0 comes first.
     pub class: u8,
@@ -18,7 +18,7 @@ pub struct Place<'p> {
 }
 
 /// Indices of `places`.
-pub fn order(places: &[Place<'_>]) -> Vec<usize> {
+pub fn sort_stacks(places: &[StackEntry<'_>]) -> Vec<usize> {
     let at: HashMap<&ProposalId, usize> =
         places.iter().enumerate().map(|(at, place)| (place.id, at)).collect();
     let below = |of: usize| places[of].lower.iter().filter_map(|id| at.get(id).copied());
@@ -84,14 +84,14 @@ mod tests {
     }
 
     fn ordered(ids: &[ProposalId], list: &[(usize, u8, i64, &[usize])]) -> Vec<usize> {
-        let place = |(id, class, second, lower): &(usize, u8, i64, &[usize])| Place {
+        let place = |(id, class, second, lower): &(usize, u8, i64, &[usize])| StackEntry {
             id: &ids[*id],
             class: *class,
             created_at: DateTime::from_timestamp(*second, 0).unwrap(),
             lower: lower.iter().map(|lower| &ids[*lower]).collect(),
         };
-        let places: Vec<Place<'_>> = list.iter().map(place).collect();
-        order(&places).into_iter().map(|at| list[at].0).collect()
+        let places: Vec<StackEntry<'_>> = list.iter().map(place).collect();
+        sort_stacks(&places).into_iter().map(|at| list[at].0).collect()
     }
 
     #[test]

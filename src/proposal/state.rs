@@ -41,15 +41,15 @@ pub struct Proposal {
     /// By the events alone; `status` adds the clock.
     pub state: State,
     /// Other standing decisions, made concurrently in other clones, earliest first.
-    pub beside: Vec<State>,
+    pub concurrent: Vec<State>,
     /// Revisions that the writer of the counting decision had not seen.
     pub undecided: Vec<String>,
     /// True if one of `beside` has another verdict, or applied other content.
     pub contested: bool,
     /// Newest open request.
-    pub changes_requested: Option<ChangesRequested>,
+    pub changes_requested: Option<ChangeRequest>,
     /// Open and answered ones, oldest first.
-    pub requests: Vec<ChangesRequested>,
+    pub requests: Vec<ChangeRequest>,
     pub comments: Vec<Remark>,
     pub checks: Vec<CheckResult>,
     pub undone: Vec<Decision>,
@@ -69,7 +69,7 @@ pub struct Proposal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     pub event: String,
-    pub why: super::fold::Why,
+    pub why: super::fold::SkipReason,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -146,7 +146,7 @@ pub struct Decision {
     /// From the manifest.
     pub written: Vec<Written>,
     /// Hash of an apply's resulting files; equal where applies agree.
-    pub made: Option<String>,
+    pub result_digest: Option<String>,
     /// From a note, as is `amended`.
     pub commit: Option<String>,
     /// Changes by a commit hook: `before` approved, `after` committed.
@@ -162,7 +162,7 @@ impl Decision {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct ChangesRequested {
+pub struct ChangeRequest {
     pub by: Actor,
     pub at: DateTime<Utc>,
     pub reason: Option<String>,
@@ -178,11 +178,11 @@ pub struct Remark {
     pub by: Actor,
     pub at: DateTime<Utc>,
     pub comment: event::Comment,
-    pub resolved: Option<Resolved>,
+    pub resolved: Option<CommentResolution>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved {
+pub struct CommentResolution {
     pub by: Actor,
     pub at: DateTime<Utc>,
     pub note: String,

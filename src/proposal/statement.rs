@@ -92,7 +92,7 @@ pub struct Target {
 impl Target {
     /// Short name of this branch, if HEAD is on another one, `head`.
     pub fn elsewhere(&self, head: Option<&str>) -> Option<&str> {
-        marks::elsewhere(self.name.as_deref(), head)
+        marks::foreign_branch(self.name.as_deref(), head)
     }
 }
 

@@ -9,13 +9,13 @@ use crate::changeset::RepoPath;
 
 /// One approved step of one file; `None` means no file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct FileStep {
     pub path: RepoPath,
     pub before: Option<Entry>,
     pub after: Option<Entry>,
 }
 
-impl From<&Written> for Step {
+impl From<&Written> for FileStep {
     fn from(file: &Written) -> Self {
         let (path, before) = (file.path.clone(), file.before.clone());
         Self { path, before, after: file.after.clone() }
@@ -24,25 +24,25 @@ impl From<&Written> for Step {
 
 /// Steps that `decision` approved: written files of its manifest; the revision's own changes where
 /// nothing was written, or where the file already had the result.
-pub fn of_events(proposal: &Proposal, decision: &Decision) -> Vec<Step> {
-    let own = of_revision(proposal, &decision.revision);
+pub fn decision_steps(proposal: &Proposal, decision: &Decision) -> Vec<FileStep> {
+    let own = revision_steps(proposal, &decision.revision);
     if decision.written.is_empty() {
         return own;
     }
     let step = |file: &Written| match file.outcome {
         FileOutcome::Already => own.iter().find(|own| own.path == file.path).cloned(),
-        _ => Some(Step::from(file)),
+        _ => Some(FileStep::from(file)),
     };
     decision.written.iter().filter_map(step).collect()
 }
 
 /// Changes of the revision with the event id `revision`.
-pub fn of_revision(proposal: &Proposal, revision: &str) -> Vec<Step> {
+pub fn revision_steps(proposal: &Proposal, revision: &str) -> Vec<FileStep> {
     let Some(revision) = proposal.revision(revision) else { return Vec::new() };
     revision
         .changes
         .iter()
-        .map(|change| Step {
+        .map(|change| FileStep {
             path: change.path.clone(),
             before: change.before.clone(),
             after: change.after.clone(),

@@ -26,7 +26,7 @@ pub fn until(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
 }
 
 /// `7d`, `5h`; `now` for the past.
-pub fn left(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
+pub fn short_until(then: DateTime<Utc>, now: DateTime<Utc>) -> String {
     brief(rounded(then - now))
 }
 
@@ -126,10 +126,10 @@ mod tests {
         assert_eq!(until(now + TimeDelta::days(6), now), "in 6 days");
         assert_eq!(until(now + TimeDelta::seconds(7 * 86_400 - 5), now), "in 7 days");
         assert_eq!(until(before(9), now), "now");
-        assert_eq!(left(now + TimeDelta::seconds(7 * 86_400 - 5), now), "7d");
-        assert_eq!(left(now + TimeDelta::milliseconds(119_999), now), "2m");
-        assert_eq!(left(now + TimeDelta::days(6), now), "6d");
-        assert_eq!(left(before(9), now), "now");
-        assert!(left(DateTime::<Utc>::MAX_UTC, now).ends_with('y'));
+        assert_eq!(short_until(now + TimeDelta::seconds(7 * 86_400 - 5), now), "7d");
+        assert_eq!(short_until(now + TimeDelta::milliseconds(119_999), now), "2m");
+        assert_eq!(short_until(now + TimeDelta::days(6), now), "6d");
+        assert_eq!(short_until(before(9), now), "now");
+        assert!(short_until(DateTime::<Utc>::MAX_UTC, now).ends_with('y'));
     }
 }

@@ -166,7 +166,7 @@ const ROLES: usize = Role::Number as usize + 1;
 
 /// Colours of a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Depth {
+pub enum ColorSupport {
     /// The theme's sixteen colours.
     #[default]
     Sixteen,
@@ -176,7 +176,7 @@ pub enum Depth {
     Light,
 }
 
-impl Depth {
+impl ColorSupport {
     /// `COLORFGBG` ends with the number of the background colour. The configured `background`,
     /// `light` or `dark`, wins.
     pub fn of(
@@ -217,12 +217,12 @@ impl Palette {
     /// Default colours, overridden by `config` under git's names (`color.diff.old`, …). A value
     /// that git rejects is ignored.
     pub fn new(config: impl Fn(&str) -> Option<String>) -> Self {
-        Self::with_depth(config, Depth::Sixteen)
+        Self::with_depth(config, ColorSupport::Sixteen)
     }
 
     /// With 256 colours, the background shows the side of a changed line and the foreground its
     /// language. Line colours in git's configuration turn this off.
-    pub fn with_depth(config: impl Fn(&str) -> Option<String>, depth: Depth) -> Self {
+    pub fn with_depth(config: impl Fn(&str) -> Option<String>, depth: ColorSupport) -> Self {
         let mut styles = [Style::default(); ROLES];
         let mut set = |role: Role, style: Style, names: &[&str]| {
             let configured = names.iter().find_map(|name| Style::parse(&config(name)?));
@@ -254,9 +254,9 @@ impl Palette {
         set(Role::Number, Style::fg(6), &[]);
         let mut grounds = [None, None];
         let behind = match depth {
-            Depth::Sixteen => None,
-            Depth::Dark => Some(([52, 22], [88, 28], 245)),
-            Depth::Light => Some(([224, 194], [217, 157], 242)),
+            ColorSupport::Sixteen => None,
+            ColorSupport::Dark => Some(([52, 22], [88, 28], 245)),
+            ColorSupport::Light => Some(([224, 194], [217, 157], 242)),
         };
         let is_set = |name: &str| config(name).is_some_and(|words| Style::parse(&words).is_some());
         if let Some((lines, words, comment)) = behind
@@ -279,7 +279,7 @@ impl Palette {
 
     /// Without emphasis on changed words, for a program that adds its own.
     #[must_use]
-    pub fn without_words(mut self) -> Self {
+    pub fn without_word_emphasis(mut self) -> Self {
         self.styles[Role::OldWord as usize] = self.styles[Role::Old as usize];
         self.styles[Role::NewWord as usize] = self.styles[Role::New as usize];
         self.grounds = [None, None];
@@ -352,24 +352,27 @@ mod tests {
 
     #[test]
     fn with_256_colours_the_side_is_behind_the_language() {
-        let depth = |term, background| Depth::of(Some(term), None, Some("15;0"), background);
-        assert_eq!(depth("xterm", None), Depth::Sixteen);
-        assert_eq!(depth("xterm-256color", None), Depth::Dark);
-        assert_eq!(depth("xterm-256color", Some("light")), Depth::Light);
-        assert_eq!(Depth::of(Some("x"), Some("truecolor"), Some("0;15"), None), Depth::Light);
+        let depth = |term, background| ColorSupport::of(Some(term), None, Some("15;0"), background);
+        assert_eq!(depth("xterm", None), ColorSupport::Sixteen);
+        assert_eq!(depth("xterm-256color", None), ColorSupport::Dark);
+        assert_eq!(depth("xterm-256color", Some("light")), ColorSupport::Light);
+        assert_eq!(
+            ColorSupport::of(Some("x"), Some("truecolor"), Some("0;15"), None),
+            ColorSupport::Light
+        );
         let on = |palette: &Palette, base, role| {
             let mut out = String::new();
             palette.write_on(&mut out, base, role, "x");
             out
         };
-        let dark = Palette::with_depth(|_| None, Depth::Dark);
+        let dark = Palette::with_depth(|_| None, ColorSupport::Dark);
         assert_eq!(on(&dark, Role::New, Role::New), "\x1b[48;5;22mx\x1b[m");
         assert_eq!(on(&dark, Role::Old, Role::String), "\x1b[33;48;5;52mx\x1b[m");
         assert_eq!(on(&dark, Role::Old, Role::OldWord), "\x1b[48;5;88mx\x1b[m");
         assert_eq!(on(&dark, Role::Plain, Role::String), "\x1b[33mx\x1b[m");
         let own = |name: &str| (name == "color.diff.old").then(|| "blue".to_owned());
         assert_eq!(
-            on(&Palette::with_depth(own, Depth::Dark), Role::Old, Role::Old),
+            on(&Palette::with_depth(own, ColorSupport::Dark), Role::Old, Role::Old),
             "\x1b[34mx\x1b[m"
         );
         assert_eq!(on(&Palette::new(|_| None), Role::New, Role::String), "\x1b[33mx\x1b[m");

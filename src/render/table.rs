@@ -71,14 +71,14 @@ pub struct Table {
     rows: Vec<Vec<Cell>>,
     /// Widest cells of measured rows, which are not stored.
     measured: Vec<usize>,
-    yielding: Vec<Yielding>,
+    yielding: Vec<ShrinkingColumn>,
     /// Column and its maximum width.
     most: Vec<(usize, usize)>,
     optional: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Yielding {
+struct ShrinkingColumn {
     at: usize,
     least: usize,
     keep: Keep,
@@ -94,7 +94,7 @@ impl Table {
     /// Lets a column shrink to `least` on a narrow terminal, in the order of calls. A second call
     /// may set a smaller `least`.
     pub fn shrinks(&mut self, title: &str, least: usize, keep: Keep) {
-        self.yielding.extend(self.find(title).map(|at| Yielding { at, least, keep }));
+        self.yielding.extend(self.find(title).map(|at| ShrinkingColumn { at, least, keep }));
     }
 
     /// Limits a column's width even without a terminal: one author's long text would widen every
@@ -118,7 +118,7 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
-    /// Reserves width for a row that [`Lines::row`] writes.
+    /// Reserves width for a row that [`SizedTable::row`] writes.
     pub fn measure(&mut self, cells: &[Cell]) {
         self.measured.resize(self.titles.len(), 0);
         for (wide, cell) in self.measured.iter_mut().zip(cells) {
@@ -147,8 +147,8 @@ impl Table {
     }
 
     /// For callers that write line by line.
-    pub fn lines(&self, columns: Option<usize>) -> Lines<'_> {
-        Lines { table: self, widths: self.widths(columns.unwrap_or(usize::MAX)) }
+    pub fn lines(&self, columns: Option<usize>) -> SizedTable<'_> {
+        SizedTable { table: self, widths: self.widths(columns.unwrap_or(usize::MAX)) }
     }
 
     /// `None` for a dropped column.
@@ -172,7 +172,7 @@ impl Table {
             let total = shown.clone().sum::<usize>() + 2 * shown.count().saturating_sub(1);
             let mut excess = total.saturating_sub(columns);
             let mut narrow = widths.clone();
-            for Yielding { at, least, .. } in &self.yielding {
+            for ShrinkingColumn { at, least, .. } in &self.yielding {
                 if let Some(wide) = &mut narrow[*at] {
                     let gives = excess.min(wide.saturating_sub(*least));
                     *wide -= gives;
@@ -224,12 +224,12 @@ impl Table {
     }
 }
 
-pub struct Lines<'t> {
+pub struct SizedTable<'t> {
     table: &'t Table,
     widths: Vec<Option<usize>>,
 }
 
-impl Lines<'_> {
+impl SizedTable<'_> {
     pub fn titles(&self, out: &mut String, palette: &Palette) {
         let titles = &self.table.titles;
         if titles.iter().any(|title| !title.is_empty()) {

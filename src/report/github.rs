@@ -10,10 +10,10 @@ use super::{Finding, Level, Report};
 use crate::text::escape;
 
 pub(super) fn render(report: &Report) -> String {
-    report.findings.iter().map(|finding| one(finding, report.name)).collect()
+    report.findings.iter().map(|finding| annotation(finding, report.name)).collect()
 }
 
-fn one(finding: &Finding, tool: &str) -> String {
+fn annotation(finding: &Finding, tool: &str) -> String {
     let command = match finding.level {
         Level::Error => "error",
         Level::Warning => "warning",

@@ -10,7 +10,7 @@ use crate::text::escape;
 
 /// A report as JSON. `schema` is `aye/<command>@1`.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Document<'a> {
+pub struct ReportDocument<'a> {
     /// Name and version of this shape.
     pub schema: String,
     /// False when something was found that makes the command exit with 1.
@@ -18,7 +18,7 @@ pub struct Document<'a> {
     /// How many findings of each level.
     pub summary: Summary,
     /// The findings, in the order of printing.
-    pub findings: Vec<Item<'a>>,
+    pub findings: Vec<FindingItem<'a>>,
 }
 
 /// How many findings of each level.
@@ -34,7 +34,7 @@ pub struct Summary {
 
 /// One finding.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Item<'a> {
+pub struct FindingItem<'a> {
     /// Stable id of the kind of finding.
     pub rule: &'a str,
     /// `error`, `warning` or `note`.
@@ -59,7 +59,7 @@ pub struct Item<'a> {
     pub fingerprint: Option<&'a str>,
 }
 
-impl<'a> Item<'a> {
+impl<'a> FindingItem<'a> {
     fn new(finding: &'a Finding) -> Self {
         Self {
             rule: &finding.rule,
@@ -77,8 +77,8 @@ impl<'a> Item<'a> {
     }
 }
 
-fn document(report: &Report) -> Document<'_> {
-    Document {
+fn document(report: &Report) -> ReportDocument<'_> {
+    ReportDocument {
         schema: format!("aye/{}@1", report.name),
         ok: !report.failed(),
         summary: Summary {
@@ -86,11 +86,11 @@ fn document(report: &Report) -> Document<'_> {
             warning: report.count(Level::Warning),
             note: report.count(Level::Note),
         },
-        findings: report.findings.iter().map(Item::new).collect(),
+        findings: report.findings.iter().map(FindingItem::new).collect(),
     }
 }
 
-pub(super) fn json(report: &Report) -> Result<String> {
+pub(super) fn render(report: &Report) -> Result<String> {
     let text = serde_json::to_string_pretty(&document(report));
     let text = text.map_err(|e| Error::bug(e.to_string()))?;
     Ok(escape::json(&text).into_owned() + "\n")

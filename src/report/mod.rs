@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use bstr::{BStr, BString};
 
-pub use json::Document;
+pub use json::ReportDocument;
 
 use crate::error::Result;
 
@@ -67,7 +67,7 @@ impl Rule {
 
 /// Lines and columns count from 1; columns count Unicode characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FindingLocation {
     /// Relative to the repository's top, `/`-separated, raw bytes.
     pub path: BString,
     /// First and last.
@@ -83,13 +83,13 @@ pub struct Finding {
     /// One sentence, lower case; may quote untrusted text unescaped.
     pub message: String,
     pub hint: Option<String>,
-    pub place: Option<Place>,
+    pub place: Option<FindingLocation>,
     /// Shown by formats that need a file if `place` is absent: a file that the commit in question
     /// changes.
-    pub beside: Option<BString>,
+    pub fallback_path: Option<BString>,
     pub proposal_id: Option<String>,
     /// True if anyone who may push can cause it; no report fails by it, whatever its level.
-    pub is_by_others: bool,
+    pub is_advisory: bool,
     /// Set if rule, proposal, path and message do not identify the finding in later runs.
     pub fingerprint: Option<String>,
 }
@@ -106,17 +106,17 @@ impl Finding {
             message: message.into(),
             hint: None,
             place: None,
-            beside: None,
+            fallback_path: None,
             proposal_id: None,
-            is_by_others: false,
+            is_advisory: false,
             fingerprint: None,
         }
     }
 
     /// Lowers the level to a warning at most, by which no report fails.
     #[must_use]
-    pub fn by_others(mut self) -> Self {
-        (self.level, self.is_by_others) = (self.level.min(Level::Warning), true);
+    pub fn advisory(mut self) -> Self {
+        (self.level, self.is_advisory) = (self.level.min(Level::Warning), true);
         self
     }
 
@@ -128,7 +128,8 @@ impl Finding {
 
     #[must_use]
     pub fn path(mut self, path: impl AsRef<[u8]>) -> Self {
-        self.place = Some(Place { path: path.as_ref().into(), lines: None, columns: None });
+        self.place =
+            Some(FindingLocation { path: path.as_ref().into(), lines: None, columns: None });
         self
     }
 
@@ -245,7 +246,7 @@ impl Report {
     /// True if the command exits with 1.
     pub fn failed(&self) -> bool {
         let fails = |finding: &Finding| self.fail_on.is_some_and(|level| finding.level >= level);
-        self.findings.iter().filter(|finding| !finding.is_by_others).any(fails)
+        self.findings.iter().filter(|finding| !finding.is_advisory).any(fails)
     }
 
     pub fn count(&self, level: Level) -> usize {
@@ -256,7 +257,7 @@ impl Report {
     pub fn render(&self, format: ReportFormat, color: bool) -> Result<String> {
         match format {
             ReportFormat::Text => Ok(text::render(self, color)),
-            ReportFormat::Json => json::json(self),
+            ReportFormat::Json => json::render(self),
             ReportFormat::Github => Ok(github::render(self)),
             ReportFormat::Sarif => sarif::render(self),
         }

@@ -94,10 +94,10 @@ fn result(finding: &Finding, rules: &[Rule]) -> Value {
     value
 }
 
-/// Findings without a file point at the first line of `beside`, or else of the policy file, which
+/// Findings without a file point at the first line of `fallback_path`, or else of the policy file, which
 /// stands for settings, threads and decisions.
 fn location(finding: &Finding) -> Value {
-    let beside = finding.beside.as_ref().map(|path| path.as_slice());
+    let beside = finding.fallback_path.as_ref().map(|path| path.as_slice());
     let path = finding.path_bytes().map(|path| path.as_ref()).or(beside);
     let path = path.filter(|path| !path.is_empty()).unwrap_or(POLICY);
     let mut region = json!({ "startLine": 1 });

@@ -74,7 +74,7 @@ fn sorting_puts_the_worst_first_then_goes_by_place() {
 }
 
 static DOCUMENT: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
-    let schema = serde_json::to_value(schemars::schema_for!(Document)).unwrap();
+    let schema = serde_json::to_value(schemars::schema_for!(ReportDocument)).unwrap();
     jsonschema::validator_for(&schema).unwrap()
 });
 
@@ -133,7 +133,10 @@ fn sarif_fits_the_published_schema() {
     assert_eq!(place(2)["region"], serde_json::json!({"startLine": 1}));
     assert_eq!(place(2)["artifactLocation"]["uri"], ".agent-memory/policy.toml");
     let mut beside = Report::new("check");
-    beside.push(Finding { beside: Some("b c".into()), ..Finding::new("r", Level::Error, "m") });
+    beside.push(Finding {
+        fallback_path: Some("b c".into()),
+        ..Finding::new("r", Level::Error, "m")
+    });
     let beside = check_sarif(&render(&beside, ReportFormat::Sarif));
     let place = &beside["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
     assert_eq!(place["artifactLocation"]["uri"], "b%20c");

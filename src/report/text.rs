@@ -8,14 +8,14 @@ use crate::text::escape;
 pub(super) fn render(report: &Report, color: bool) -> String {
     let mut out = String::new();
     for finding in &report.findings {
-        one(&mut out, finding, color);
+        finding_lines(&mut out, finding, color);
     }
     out += &summary(report);
     out.push('\n');
     out
 }
 
-fn one(out: &mut String, finding: &Finding, color: bool) {
+fn finding_lines(out: &mut String, finding: &Finding, color: bool) {
     let (on, off) = match (color, finding.level) {
         (false, _) => ("", ""),
         (true, Level::Error) => ("\u{1b}[1;31m", "\u{1b}[0m"),

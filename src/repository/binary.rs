@@ -6,7 +6,7 @@ use bstr::ByteSlice as _;
 
 use crate::changeset::limits::codes;
 use crate::error::{Error, Result, codes as general};
-use crate::git::{Answer, Git};
+use crate::git::{Git, GitOutput};
 
 /// Applies `patch`, one binary change of a file `f`, to `before`.
 ///
@@ -40,7 +40,7 @@ pub fn apply(before: &[u8], patch: &[u8], most: usize) -> Result<Vec<u8>> {
 fn git(directory: &Path) -> Git {
     let outer = directory.parent().unwrap_or(directory);
     Git::new(directory)
-        .fresh()
+        .without_local_env()
         .env("HOME", directory)
         .env("XDG_CONFIG_HOME", directory)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -54,7 +54,7 @@ fn is_sha256(patch: &[u8]) -> bool {
     ids.and_then(|ids| ids.split_once_str("..")).is_some_and(|(old, _)| old.len() == 64)
 }
 
-fn refused(answer: &Answer) -> Error {
+fn refused(answer: &GitOutput) -> Error {
     let words = answer.stderr.to_str_lossy();
     if words.contains("over limit") {
         return Error::new(

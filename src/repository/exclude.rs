@@ -1,7 +1,7 @@
 //! aye's patterns in `info/exclude`.
 
 use super::Repository;
-use crate::private::Directory;
+use crate::private::PrivateDirectory;
 
 const NAME: &str = "exclude";
 
@@ -16,7 +16,7 @@ pub(crate) const EXCLUDED: &[&str] = &[PLAN, TEMPORARIES];
 /// Adds `pattern` to `info/exclude`, so that no file of the work tree changes. A failure or a
 /// symlink is ignored: the pattern only affects `git status`.
 pub(crate) fn exclude(repository: &Repository, pattern: &str) {
-    let Ok(info) = Directory::make(&repository.common_dir().join("info")) else { return };
+    let Ok(info) = PrivateDirectory::make(&repository.common_dir().join("info")) else { return };
     let Ok(text) = info.read(NAME) else { return };
     let mut text = text.unwrap_or_default();
     if text.split(|byte| *byte == b'\n').any(|line| line == pattern.as_bytes()) {
@@ -31,7 +31,9 @@ pub(crate) fn exclude(repository: &Repository, pattern: &str) {
 
 /// Ignores failures.
 pub(crate) fn include(repository: &Repository, patterns: &[&str]) {
-    let Ok(Some(info)) = Directory::open(&repository.common_dir().join("info")) else { return };
+    let Ok(Some(info)) = PrivateDirectory::open(&repository.common_dir().join("info")) else {
+        return;
+    };
     let Ok(Some(text)) = info.read(NAME) else { return };
     let is_ours = |line: &&[u8]| patterns.iter().any(|pattern| pattern.as_bytes() == *line);
     let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();

@@ -24,7 +24,7 @@ const ATTRIBUTES: [&str; 7] =
 
 pub(super) struct Filters {
     repo: gix::Repository,
-    state: RefCell<Option<State>>,
+    state: RefCell<Option<AttributeStack>>,
     /// `core.fileMode` is not false.
     has_modes: OnceCell<bool>,
     /// Attribute files that win over those of the work tree.
@@ -33,9 +33,9 @@ pub(super) struct Filters {
     expected: OnceCell<Box<Filters>>,
 }
 
-struct State {
+struct AttributeStack {
     /// Cached between reading and writing a file.
-    known: HashMap<RepoPath, Rules>,
+    known: HashMap<RepoPath, FileAttributes>,
     stack: gix::worktree::Stack,
     found: Outcome,
     /// Filter drivers with a program.
@@ -47,13 +47,13 @@ struct State {
 
 /// Conversions that aye does not apply.
 #[derive(Clone)]
-pub(super) enum Foreign {
+pub(super) enum Unsupported {
     Driver(String),
     Encoding(String),
 }
 
 #[derive(Clone)]
-struct Rules {
+struct FileAttributes {
     treatment: Treatment,
     merges_lines: bool,
 }
@@ -61,7 +61,7 @@ struct Rules {
 #[derive(Clone)]
 enum Treatment {
     Convert { endings: eol::AttributesDigest, ident: bool },
-    Foreign(Foreign),
+    Foreign(Unsupported),
 }
 
 impl std::fmt::Debug for Filters {
@@ -100,12 +100,13 @@ impl Filters {
         self.rules(path).map(|(rules, endings)| (rules.treatment, endings))
     }
 
-    fn rules(&self, path: &RepoPath) -> Result<(Rules, eol::Configuration)> {
+    fn rules(&self, path: &RepoPath) -> Result<(FileAttributes, eol::Configuration)> {
         let mut slot = self.state.borrow_mut();
         let state = match &mut *slot {
             Some(state) => state,
             empty => empty.insert(
-                State::new(&self.repo, &self.attributes).map_err(|error| failed(path, &error))?,
+                AttributeStack::new(&self.repo, &self.attributes)
+                    .map_err(|error| failed(path, &error))?,
             ),
         };
         let rules = match state.known.get(path) {
@@ -121,7 +122,7 @@ impl Filters {
     }
 }
 
-impl State {
+impl AttributeStack {
     fn new(repo: &gix::Repository, attributes: &[(BString, gix::ObjectId)]) -> gix::Result<Self> {
         let config = repo.config_snapshot();
         let auto_crlf = match config.string("core.autocrlf") {
@@ -168,7 +169,11 @@ impl State {
         Ok(Self { known, stack, found, drivers, endings, merges_none })
     }
 
-    fn rules(&mut self, repo: &gix::Repository, path: &RepoPath) -> std::io::Result<Rules> {
+    fn rules(
+        &mut self,
+        repo: &gix::Repository,
+        path: &RepoPath,
+    ) -> std::io::Result<FileAttributes> {
         let entry = self.stack.at_entry(path.as_bstr(), None, &repo.objects)?;
         self.found.reset();
         entry.matching_attributes(&mut self.found);
@@ -185,7 +190,7 @@ impl State {
             StateRef::Set => true,
         };
         let treatment = self.treatment([filter, encoding, ident, crlf, text, eol]);
-        Ok(Rules { treatment, merges_lines })
+        Ok(FileAttributes { treatment, merges_lines })
     }
 
     fn treatment(
@@ -195,14 +200,14 @@ impl State {
         if let StateRef::Value(name) = filter
             && self.drivers.iter().any(|driver| driver == name.as_bstr())
         {
-            return Treatment::Foreign(Foreign::Driver(name.as_bstr().to_string()));
+            return Treatment::Foreign(Unsupported::Driver(name.as_bstr().to_string()));
         }
         if let StateRef::Value(name) = encoding
             && !["UTF-8", "UTF8"]
                 .iter()
                 .any(|utf8| name.as_bstr().eq_ignore_ascii_case(utf8.as_bytes()))
         {
-            return Treatment::Foreign(Foreign::Encoding(name.as_bstr().to_string()));
+            return Treatment::Foreign(Unsupported::Encoding(name.as_bstr().to_string()));
         }
         let endings = digest(text, eol).or(digest(crlf, eol)).unwrap_or(match eol_mode(eol) {
             Some(mode) => mode.into(),
@@ -321,7 +326,7 @@ impl Conversion for Filters {
         Ok(())
     }
 
-    fn expected(&self) -> Option<&dyn Conversion> {
+    fn after_writes(&self) -> Option<&dyn Conversion> {
         self.expected.get().map(|filters| &**filters as &dyn Conversion)
     }
 }
@@ -350,7 +355,7 @@ impl Repository {
     ///
     /// # Errors
     /// `invalid_config` for unreadable attributes.
-    pub fn foreign<'p>(
+    pub fn unsupported_conversions<'p>(
         &self,
         paths: impl IntoIterator<Item = &'p RepoPath>,
     ) -> Result<Vec<Option<String>>> {
@@ -360,10 +365,10 @@ impl Repository {
             Ok(
                 match has_tree.then(|| filters.treatment(path)).transpose()?.map(|(found, _)| found)
                 {
-                    Some(Treatment::Foreign(Foreign::Driver(name))) => {
+                    Some(Treatment::Foreign(Unsupported::Driver(name))) => {
                         Some(format!("goes through the filter '{name}', which aye does not apply"))
                     }
-                    Some(Treatment::Foreign(Foreign::Encoding(name))) => Some(format!(
+                    Some(Treatment::Foreign(Unsupported::Encoding(name))) => Some(format!(
                         "has the encoding {name} in the work tree, which aye does not apply"
                     )),
                     Some(Treatment::Convert { .. }) | None => None,
@@ -383,7 +388,7 @@ impl Repository {
         paths: impl IntoIterator<Item = &'p RepoPath> + Clone,
         hint: &'static str,
     ) -> Result<()> {
-        let found = self.foreign(paths.clone())?;
+        let found = self.unsupported_conversions(paths.clone())?;
         match paths.into_iter().zip(found).find_map(|(path, what)| Some((path, what?))) {
             None => Ok(()),
             Some((path, what)) => {
@@ -410,11 +415,11 @@ impl Repository {
         paths.try_fold(false, |found, path| {
             Ok(found
                 || match filters.treatment(path)?.0 {
-                    Treatment::Foreign(Foreign::Driver(name)) => is_other(name.as_str().into()),
+                    Treatment::Foreign(Unsupported::Driver(name)) => is_other(name.as_str().into()),
                     _ => false,
                 })
         })
     }
 }
 
-pub const BY_GIT: &str = "commit it with git, and propose the other files";
+pub const HINT_COMMIT_WITH_GIT: &str = "commit it with git, and propose the other files";

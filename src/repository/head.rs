@@ -18,7 +18,7 @@ use crate::proposal::statement::Target;
 use crate::worktree::Conversion as _;
 
 /// Files of HEAD or of `commit`; none on an unborn branch.
-struct Head<'repository> {
+struct CommitFiles<'repository> {
     repository: &'repository Repository,
     commit: Option<ObjectId>,
     limit: u64,
@@ -26,7 +26,7 @@ struct Head<'repository> {
 
 /// Read at once, so that its parts agree.
 #[derive(Clone)]
-pub struct Checkout {
+pub struct HeadState {
     /// Full ref name; `None` if HEAD is detached.
     pub branch: Option<String>,
     /// `None` on an unborn branch, or if unreadable.
@@ -40,7 +40,7 @@ pub struct PinnedHead<'repository>(&'repository Pin);
 /// HEAD and policy, and the number of `PinnedHead`s.
 #[derive(Default)]
 pub(super) struct Pin {
-    head: RefCell<Option<Checkout>>,
+    head: RefCell<Option<HeadState>>,
     policy: RefCell<Option<Policy>>,
     count: Cell<usize>,
 }
@@ -81,18 +81,18 @@ pub(crate) fn line(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 impl Repository {
-    /// Caches HEAD and policy while the guard lives, or until `Repository::look_again`.
+    /// Caches HEAD and policy while the guard lives, or until `Repository::clear_head_cache`.
     pub fn pin_head(&self) -> PinnedHead<'_> {
         self.pin.count.set(self.pin.count.get() + 1);
         PinnedHead(&self.pin)
     }
 
     /// Clears the cache, after waiting for a lock or moving HEAD.
-    pub fn look_again(&self) {
+    pub fn clear_head_cache(&self) {
         self.pin.clear();
     }
 
-    pub(crate) fn checkout(&self) -> Result<Checkout, gix::Error> {
+    pub(crate) fn checkout(&self) -> Result<HeadState, gix::Error> {
         if let Some(head) = &*self.pin.head.borrow() {
             return Ok(head.clone());
         }
@@ -103,7 +103,7 @@ impl Repository {
                 let branch = head.referent_name().map(|name| name.to_string());
                 let is_unborn = head.is_unborn();
                 let commit = head.try_peel_to_id().ok().flatten().map(gix::Id::detach);
-                Checkout { branch, commit, is_unborn }
+                HeadState { branch, commit, is_unborn }
             }
         };
         if self.pin.count.get() > 0 {
@@ -113,7 +113,7 @@ impl Repository {
     }
 
     /// The usual case: gix takes fifteen system calls.
-    fn on_a_branch(&self) -> Option<Checkout> {
+    fn on_a_branch(&self) -> Option<HeadState> {
         let head = line(&self.repo.git_dir().join("HEAD")).ok()?;
         let branch = head.strip_prefix(b"ref: ")?.trim_end().to_str().ok()?.to_owned();
         let is_branch = branch.starts_with("refs/heads/");
@@ -127,7 +127,7 @@ impl Repository {
             found => ObjectId::from_hex(found.ok()?.trim_end()).ok()?,
         };
         let is_commit = self.header(commit).is_ok_and(|(kind, _)| kind == Kind::Commit);
-        is_commit.then_some(Checkout {
+        is_commit.then_some(HeadState {
             branch: Some(branch),
             commit: Some(commit),
             is_unborn: false,
@@ -144,7 +144,7 @@ impl Repository {
     }
 
     /// HEAD as the target of a decision; `None` before the first commit.
-    pub fn target(&self) -> Option<Target> {
+    pub fn head_target(&self) -> Option<Target> {
         let head = self.checkout().ok()?;
         Some(Target { commit: Some(head.commit?.to_string()), name: head.branch })
     }
@@ -170,7 +170,7 @@ impl Repository {
 
     pub fn file_in_head(&self, path: &RepoPath) -> Option<File> {
         let limit = self.settings().ok()?.max_file_size;
-        Head { repository: self, commit: None, limit }.file(path).ok()?
+        CommitFiles { repository: self, commit: None, limit }.file(path).ok()?
     }
 
     /// The base of a proposal: the work tree, or HEAD in a bare repository.
@@ -178,16 +178,20 @@ impl Repository {
         if self.work_dir().is_some() {
             return Ok(Box::new(self.worktree()?));
         }
-        Ok(Box::new(Head { repository: self, commit: None, limit: self.settings()?.max_file_size }))
+        Ok(Box::new(CommitFiles {
+            repository: self,
+            commit: None,
+            limit: self.settings()?.max_file_size,
+        }))
     }
 
     pub fn files_of(&self, commit: ObjectId) -> Result<Box<dyn Snapshot + '_>> {
         let limit = self.settings()?.max_file_size;
-        Ok(Box::new(Head { repository: self, commit: Some(commit), limit }))
+        Ok(Box::new(CommitFiles { repository: self, commit: Some(commit), limit }))
     }
 }
 
-impl Snapshot for Head<'_> {
+impl Snapshot for CommitFiles<'_> {
     fn file(&self, path: &RepoPath) -> Result<Option<File>> {
         let repo = &self.repository.repo;
         let broken = |error: &dyn std::fmt::Display| {

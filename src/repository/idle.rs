@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::facts::Facts;
-use crate::private::Directory;
+use crate::private::PrivateDirectory;
 use crate::worktree::journal;
 
 /// The first line of a stamp that lasts.
@@ -89,7 +89,7 @@ impl Tips {
 /// command has to finish.
 pub fn look(common_dir: &Path, now: DateTime<Utc>) -> bool {
     let stamped = || -> Option<bool> {
-        let private = Directory::open(&common_dir.join("aye")).ok()??;
+        let private = PrivateDirectory::open(&common_dir.join("aye")).ok()??;
         let text = String::from_utf8(private.read(NAME).ok()??).ok()?;
         if !is_ours(common_dir)? || journal::is_pending(&private) {
             return None;
@@ -119,7 +119,7 @@ pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, lasting: bool
     }
     let line = if lasting { "" } else { " for now" };
     let text = format!("{VERSION}{line}\nlooked {}\n{}", now.timestamp_millis(), before.all);
-    let _ = Directory::make(&common_dir.join("aye"))
+    let _ = PrivateDirectory::make(&common_dir.join("aye"))
         .and_then(|private| private.replace(NAME, text.as_bytes(), false));
 }
 
@@ -268,7 +268,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let top = directory.path().canonicalize().unwrap();
         let git = |dir: &Path, args: &[&str]| {
-            crate::git::Git::new(dir).fresh().args(args).text().unwrap()
+            crate::git::Git::new(dir).without_local_env().args(args).text().unwrap()
         };
         git(&top, &["init", "-q", "main"]);
         let main = top.join("main");

@@ -11,23 +11,23 @@ pub mod idle;
 mod ignored;
 mod instructions;
 mod object;
+mod object_cache;
 mod open;
 mod parameters;
 mod passwords;
 mod paths;
 pub mod policy;
-mod program;
 mod promisor;
 mod quiet;
-mod recent;
-mod roots;
+mod run_git;
 mod settings;
 mod shared;
 mod sparse;
+pub mod stat_match;
 mod trees;
 pub mod trial;
-pub mod untouched;
 mod upkeep;
+mod work_trees;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
@@ -35,22 +35,22 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::changeset::{FileChange, RepoPath, Snapshot as _, twins};
+use crate::changeset::{FileChange, RepoPath, Snapshot as _, path_collisions};
 use crate::error::{Error, Result};
 use crate::git;
-use crate::private::Directory;
+use crate::private::PrivateDirectory;
 use crate::worktree::Worktree;
 
 use filters::Filters;
-use recent::Recent;
+use object_cache::ObjectCache;
 
-pub use filters::BY_GIT;
+pub use filters::HINT_COMMIT_WITH_GIT;
 pub(crate) use head::line;
 pub(crate) use object::{MOST, damaged, loose_path};
 pub use policy::{Gate, Policy};
 pub(crate) use promisor::promisor;
 pub use settings::{DURATION, ScanMode, Settings, by_source, parse_duration, trusted};
-pub use sparse::leaves_out;
+pub use sparse::index_excludes;
 pub use trees::{tree_changes, tree_entry};
 pub use upkeep::Upkeep;
 
@@ -72,7 +72,7 @@ pub struct Repository {
     pub(crate) repo: gix::Repository,
     pub(crate) common_dir: PathBuf,
     settings: OnceCell<Settings>,
-    recent: Recent,
+    recent: ObjectCache,
     promisor: OnceCell<Option<String>>,
     pin: head::Pin,
     /// True for an agent's git directory, with which aye does not run git.
@@ -90,7 +90,7 @@ impl Repository {
         if let Some(key) = promisor::program(&repo) {
             git::keep_offline(key);
         }
-        let recent = Recent::of(&mut repo);
+        let recent = ObjectCache::of(&mut repo);
         let common_dir = std::path::absolute(repo.common_dir())
             .and_then(|path| {
                 // In a linked work tree the path is `…/.git/worktrees/<name>/../..`.
@@ -101,19 +101,19 @@ impl Repository {
         Ok(Self::of(repo, common_dir, recent))
     }
 
-    fn of(repo: gix::Repository, common_dir: PathBuf, recent: Recent) -> Self {
+    fn of(repo: gix::Repository, common_dir: PathBuf, recent: ObjectCache) -> Self {
         let (settings, promisor, pin) = Default::default();
         Self { repo, common_dir, settings, recent, promisor, pin, is_foreign: false }
     }
 
     /// A copy with empty caches.
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn reopened(&self) -> Self {
         let again = Self::of(self.repo.clone(), self.common_dir.clone(), self.recent.clone());
         Self { is_foreign: self.is_foreign, ..again }
     }
 
     /// The repository with another work tree `top`, whose own git directory, if any, is ignored.
-    pub fn at(&self, top: &Path) -> Result<Self> {
+    pub fn with_worktree(&self, top: &Path) -> Result<Self> {
         let mut repo = self.repo.clone();
         let top = std::path::absolute(top)
             .map_err(|error| Error::io(format_args!("open {}", top.display()), &error))?;
@@ -138,15 +138,15 @@ impl Repository {
         self.common_dir.join("aye")
     }
 
-    pub(crate) fn private(&self) -> Result<Option<Directory>> {
-        Directory::open(&self.private_dir())
+    pub(crate) fn private(&self) -> Result<Option<PrivateDirectory>> {
+        PrivateDirectory::open(&self.private_dir())
     }
 
-    pub(crate) fn make_private(&self) -> Result<Directory> {
+    pub(crate) fn make_private(&self) -> Result<PrivateDirectory> {
         if let Some(private) = self.private()? {
             return Ok(private);
         }
-        let made = Directory::make(&self.private_dir())?;
+        let made = PrivateDirectory::make(&self.private_dir())?;
         // Leftovers of a killed process must not enter a commit.
         exclude::exclude(self, exclude::TEMPORARIES);
         Ok(made)
@@ -192,12 +192,14 @@ impl Repository {
     ///
     /// # Errors
     /// `path_invalid`.
-    pub fn refuse_twins<'a>(
+    pub fn refuse_case_collisions<'a>(
         &self,
         files: impl Iterator<Item = (&'a RepoPath, bool)>,
     ) -> Result<()> {
         match self.repo.config_snapshot().boolean("core.ignoreCase") {
-            Some(true) => twins::refuse(files.filter(|(_, there)| *there).map(|(path, _)| path)),
+            Some(true) => {
+                path_collisions::refuse(files.filter(|(_, there)| *there).map(|(path, _)| path))
+            }
             _ => Ok(()),
         }
     }
@@ -223,7 +225,7 @@ impl Repository {
         }
         let all: HashSet<&BStr> = all.iter().map(RepoPath::as_bstr).collect();
         let there = index.entries().iter().map(|entry| entry.path(&index));
-        match twins::other_case(&new, there.filter(|path| !all.contains(path))) {
+        match path_collisions::other_case(&new, there.filter(|path| !all.contains(path))) {
             None => Ok(()),
             Some((own, other)) => Err(Error::new(
                 &crate::changeset::codes::PATH_INVALID,
@@ -250,7 +252,10 @@ impl Repository {
         let gone = changes.iter().filter(|change| change.after.is_none());
         let gone: HashSet<&BStr> = gone.map(|change| change.path.as_bstr()).collect();
         let there = index.entries().iter().map(|entry| entry.path(&index));
-        twins::collisions(&added, there.filter(|path| gone.is_empty() || !gone.contains(path)))
+        path_collisions::collisions(
+            &added,
+            there.filter(|path| gone.is_empty() || !gone.contains(path)),
+        )
     }
 
     fn submodules(&self) -> Vec<BString> {

@@ -29,7 +29,7 @@ impl Repository {
     }
 
     /// Caches an object just written.
-    pub(crate) fn expect(&self, id: ObjectId, kind: Kind, data: &[u8]) {
+    pub(crate) fn cache_object(&self, id: ObjectId, kind: Kind, data: &[u8]) {
         self.recent.keep(id, kind, data);
     }
 
@@ -66,7 +66,7 @@ impl Repository {
         match self.header(oid) {
             Ok((_, size)) if size > most => return Err(over(size)),
             Err(_) if self.is_partial() => {
-                let size = self.size_there(id).map_err(|_| self.absent(id))?;
+                let size = self.size_there(id).map_err(|_| self.missing_blob_error(id))?;
                 if size > most {
                     return Err(over(size));
                 }
@@ -77,19 +77,21 @@ impl Repository {
             // Neither gix nor git verifies on reading: a loose object may have been overwritten.
             Ok(blob) if !is_hash(oid, &blob.data) => Err(missing(&"its content is another one's")),
             Ok(mut blob) => Ok(std::mem::take(&mut blob.data)),
-            Err(_) if self.is_partial() => self.fetched(id).map_err(|_| self.absent(id)),
+            Err(_) if self.is_partial() => {
+                self.fetched(id).map_err(|_| self.missing_blob_error(id))
+            }
             Err(error) => Err(missing(&error)),
         }
     }
 
     /// `object_missing` for a blob that this partial clone lacks.
-    pub(crate) fn absent(&self, id: &str) -> Error {
+    pub(crate) fn missing_blob_error(&self, id: &str) -> Error {
         let remote = self.promisor().unwrap_or_default();
         let why = format!(
             "blob {id} is not in this partial clone, and its remote '{remote}' did not give it"
         );
         let error = Error::new(&codes::OBJECT_MISSING, why).with("object", id);
-        match git::kept_offline() {
+        match git::offline_key() {
             None => error.hint(TRY_AGAIN),
             Some(key) => error.hint(format!(
                 "this repository's own configuration has {key}, and aye runs no program that it names: set it in \

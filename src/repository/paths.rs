@@ -24,7 +24,7 @@ impl Repository {
     }
 
     /// The absolute `path` relative to the top. Its directories may be missing.
-    pub fn inside(&self, path: &Path) -> Option<Vec<u8>> {
+    pub fn relative_to_top(&self, path: &Path) -> Option<Vec<u8>> {
         path.ancestors().skip(1).find_map(|directory| {
             let mut inside = self.prefix(directory)?;
             inside.extend_from_slice(<[u8]>::from_path(path.strip_prefix(directory).ok()?)?);
@@ -33,7 +33,7 @@ impl Repository {
     }
 
     /// Accepts a path relative to the top (`./` allowed), or absolute, as coding agents name files.
-    pub fn given(&self, path: &[u8]) -> Result<RepoPath> {
+    pub fn parse_tool_path(&self, path: &[u8]) -> Result<RepoPath> {
         let refused = match RepoPath::new(path.strip_prefix(b"./").unwrap_or(path)) {
             Err(error) if error.is(&codes::PATH_INVALID) => error,
             found => return found,
@@ -47,7 +47,7 @@ impl Repository {
     pub fn below_top(&self, path: &[u8]) -> Option<Vec<u8>> {
         // `Path` ignores a final slash, which no file's name has.
         let path = path.to_path().ok().filter(|it| it.is_absolute() && !path.ends_with(b"/"))?;
-        self.inside(path)
+        self.relative_to_top(path)
     }
 
     /// Adds the top as a hint if an absolute path lies outside.
@@ -56,7 +56,7 @@ impl Repository {
         let given = error.details().iter().find(|(key, _)| *key == "path");
         let path = given.and_then(|(_, path)| path.as_str()).map(Path::new);
         match (path.filter(|path| path.is_absolute()), self.work_dir()) {
-            (Some(path), Some(top)) if self.inside(path).is_none() => error.hint(format!(
+            (Some(path), Some(top)) if self.relative_to_top(path).is_none() => error.hint(format!(
                 "it is outside of the work tree '{}'; give a path inside it",
                 top.display()
             )),

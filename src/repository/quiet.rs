@@ -7,7 +7,7 @@ use gix::worktree::stack::state::attributes::Source;
 
 use super::Repository;
 use crate::changeset::RepoPath;
-use crate::changeset::quiet::{self, Linguist};
+use crate::changeset::unreviewed::{self, Linguist};
 
 impl Repository {
     /// The reasons why some of `paths` are not read line by line; see [`quiet::reason`]. The
@@ -20,7 +20,7 @@ impl Repository {
         let mut found = BTreeMap::new();
         for path in paths {
             let said = attributes.as_mut().and_then(|look| look(path)).unwrap_or_default();
-            found.extend(quiet::reason(path, said).map(|why| (path.clone(), why)));
+            found.extend(unreviewed::reason(path, said).map(|why| (path.clone(), why)));
         }
         found
     }

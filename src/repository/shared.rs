@@ -21,7 +21,7 @@ impl Repository {
         let present = umask(Mode::empty());
         umask(present & !Mode::from_raw_mode(bits as _));
         #[allow(clippy::useless_conversion)]
-        crate::beneath::keep_umask(present.as_raw_mode().into());
+        crate::beneath::set_worktree_umask(present.as_raw_mode().into());
         // SQLite creates the cache with narrower permissions. Only the owner can widen them; a
         // failure is ignored.
         if let Ok(Some(private)) = self.private()

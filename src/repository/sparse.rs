@@ -16,7 +16,7 @@ impl Repository {
     }
 
     pub fn sparse_hint(&self, error: &Error) -> Option<String> {
-        let path = self.left_out(error)?;
+        let path = self.sparse_file(error)?;
         let directory = path.rsplit_once('/').map_or(path.as_str(), |(directory, _)| directory);
         Some(format!(
             "the sparse checkout excludes it from the work tree; `git sparse-checkout add \
@@ -24,26 +24,26 @@ impl Repository {
         ))
     }
 
-    pub fn left_out(&self, error: &Error) -> Option<String> {
+    pub fn sparse_file(&self, error: &Error) -> Option<String> {
         if !error.is(&codes::FILE_NOT_FOUND) && !error.is(&codes::CONFLICT) {
             return None;
         }
         let (_, path) = error.details().iter().find(|(key, _)| *key == "path")?;
-        path.as_str().map(str::to_owned).filter(|path| self.is_left_out(path))
+        path.as_str().map(str::to_owned).filter(|path| self.is_excluded(path))
     }
 
     /// Refuses to delete or create a file that is only excluded: git still has it.
     ///
     /// # Errors
     /// `file_not_found`.
-    pub fn refuse_left_out<'a>(&self, gone: impl Iterator<Item = &'a RepoPath>) -> Result<()> {
+    pub fn refuse_excluded<'a>(&self, gone: impl Iterator<Item = &'a RepoPath>) -> Result<()> {
         if !self.is_sparse() {
             return Ok(());
         }
         for path in gone {
             let shown = path.display().to_string();
             // For a wholly excluded directory the index may not list the files.
-            if self.is_left_out(&shown)
+            if self.is_excluded(&shown)
                 && (self.is_in_index(path) || self.id_in_head(path).is_some())
             {
                 let error = Error::new(&codes::FILE_NOT_FOUND, format!("no file '{shown}'"));
@@ -54,9 +54,14 @@ impl Repository {
     }
 
     /// An error for a missing file that git has, with the command that restores `directory`.
-    pub fn lacking(&self, code: &'static Code, path: &RepoPath, directory: &str) -> Option<Error> {
+    pub fn missing_error(
+        &self,
+        code: &'static Code,
+        path: &RepoPath,
+        directory: &str,
+    ) -> Option<Error> {
         let shown = path.display().to_string();
-        let hint = if self.is_left_out(&shown) {
+        let hint = if self.is_excluded(&shown) {
             format!(
                 "the sparse checkout excludes it; `git sparse-checkout add {directory}` brings it there"
             )
@@ -83,12 +88,13 @@ impl Repository {
         self.repo.config_snapshot().boolean("core.sparseCheckout") == Some(true)
     }
 
-    pub fn is_left_out(&self, path: &str) -> bool {
-        self.is_sparse() && self.repo.index_or_empty().is_ok_and(|index| leaves_out(&index, path))
+    pub fn is_excluded(&self, path: &str) -> bool {
+        self.is_sparse()
+            && self.repo.index_or_empty().is_ok_and(|index| index_excludes(&index, path))
     }
 }
 
-pub fn leaves_out(index: &gix::index::State, path: &str) -> bool {
+pub fn index_excludes(index: &gix::index::State, path: &str) -> bool {
     if let Some(entry) = index.entry_by_path(path.into()) {
         return entry.flags.contains(Flags::SKIP_WORKTREE);
     }

@@ -15,12 +15,12 @@ use crate::beneath::{Access, FileKind, clear};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
 use crate::git::Git;
-use crate::private::Directory;
+use crate::private::PrivateDirectory;
 
 #[derive(Debug)]
 pub struct Trial {
     common_dir: PathBuf,
-    home: Directory,
+    home: PrivateDirectory,
     name: BString,
     directory: PathBuf,
     _held: File,
@@ -32,8 +32,8 @@ impl Trial {
     /// # Errors
     /// `private_dir_unsafe`, `git_failed`, `git_not_found`.
     pub fn new(common_dir: &Path, commit: &str) -> Result<Self> {
-        let home = Directory::make(&common_dir.join("aye"))?.make_inside("try")?;
-        let name = format!("{:012x}", crate::beneath::random() & 0xffff_ffff_ffff);
+        let home = PrivateDirectory::make(&common_dir.join("aye"))?.make_inside("try")?;
+        let name = format!("{:012x}", crate::beneath::random_id() & 0xffff_ffff_ffff);
         let lock = lock_name(name.as_str().into());
         let held = home.file(lock.as_bstr(), Access::New)?;
         held.lock().map_err(|e| Error::io(format_args!("lock {}", home.path().display()), &e))?;
@@ -41,7 +41,7 @@ impl Trial {
         let common_dir = common_dir.to_owned();
         let trial = Self { common_dir, home, name: name.into(), directory, _held: held };
         Git::new(&trial.common_dir)
-            .fresh()
+            .without_local_env()
             .without_hooks()
             .args(["worktree", "add", "--quiet", "--detach"])
             .arg(&trial.directory)
@@ -51,9 +51,13 @@ impl Trial {
     }
 
     /// Checks out the `paths` that the commit has but a sparse checkout excludes.
-    pub fn bring<'p>(&self, paths: impl Iterator<Item = &'p RepoPath>) -> Result<()> {
-        let git =
-            || Git::new(&self.directory).fresh().without_hooks().env("GIT_LITERAL_PATHSPECS", "1");
+    pub fn check_out_excluded<'p>(&self, paths: impl Iterator<Item = &'p RepoPath>) -> Result<()> {
+        let git = || {
+            Git::new(&self.directory)
+                .without_local_env()
+                .without_hooks()
+                .env("GIT_LITERAL_PATHSPECS", "1")
+        };
         for path in paths.map(RepoPath::to_path) {
             if self.directory.join(&path).symlink_metadata().is_err()
                 && !git().args(["ls-files", "-z", "--"]).arg(&path).run()?.is_empty()
@@ -84,7 +88,7 @@ fn lock_name(name: &BStr) -> BString {
 /// Removes the trials of dead processes. Failures remain for the next time; a symlink in place of
 /// our directory stops it.
 pub fn sweep(common_dir: &Path) {
-    let Ok(Some(private)) = Directory::open(&common_dir.join("aye")) else { return };
+    let Ok(Some(private)) = PrivateDirectory::open(&common_dir.join("aye")) else { return };
     let Ok(Some(home)) = private.inside("try") else { return };
     for found in home.dir().names().unwrap_or_default() {
         let Some(name) = found.strip_suffix(b".lock").map(ByteSlice::as_bstr) else {
@@ -110,7 +114,7 @@ pub fn sweep(common_dir: &Path) {
 }
 
 pub(crate) fn stale(common_dir: &Path) -> Vec<PathBuf> {
-    let home = Directory::open(&common_dir.join("aye")).ok().flatten();
+    let home = PrivateDirectory::open(&common_dir.join("aye")).ok().flatten();
     let Some(home) = home.and_then(|private| private.inside("try").ok().flatten()) else {
         return Vec::new();
     };
@@ -126,7 +130,7 @@ pub(crate) fn stale(common_dir: &Path) -> Vec<PathBuf> {
     names.filter(is_stale).map(|name| home.path().join(name.to_path_lossy())).collect()
 }
 
-fn is_there(home: &Directory, name: &BStr) -> bool {
+fn is_there(home: &PrivateDirectory, name: &BStr) -> bool {
     home.dir().stat(name).is_ok()
 }
 
@@ -136,7 +140,7 @@ fn is_named_by_us(name: &BStr) -> bool {
 }
 
 /// Removes a work tree and git's record of it. A symlink in its place is unlinked, a file stays.
-fn remove(common_dir: &Path, home: &Directory, name: &BStr) {
+fn remove(common_dir: &Path, home: &PrivateDirectory, name: &BStr) {
     match home.dir().stat(name).map(|stamp| stamp.kind) {
         Ok(FileKind::Directory) => clear::remove_all(home.dir(), name),
         Ok(FileKind::Symlink) => drop(home.dir().unlink(name)),
@@ -148,7 +152,7 @@ fn remove(common_dir: &Path, home: &Directory, name: &BStr) {
     }
     // Git then forgets only this work tree.
     let _ = Git::new(common_dir)
-        .fresh()
+        .without_local_env()
         .without_hooks()
         .args(["worktree", "remove", "--force", "--force"])
         .arg(home.path().join(name.to_path_lossy()))

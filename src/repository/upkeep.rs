@@ -15,7 +15,7 @@ use chrono::{DateTime, Utc};
 
 use super::Repository;
 use crate::git::Git;
-use crate::private::Directory;
+use crate::private::PrivateDirectory;
 
 /// Shortest time between two starts, in seconds: a start that cannot succeed must not be repeated
 /// by every command.
@@ -87,7 +87,7 @@ impl Packing {
 
     /// True if no process has just started git; notes the time.
     fn is_due(&self, now: DateTime<Utc>) -> bool {
-        let Ok(Some(private)) = Directory::open(&self.common_dir.join("aye")) else {
+        let Ok(Some(private)) = PrivateDirectory::open(&self.common_dir.join("aye")) else {
             return false;
         };
         let last = private.read(STAMP).ok().flatten();

@@ -6,13 +6,16 @@ use bstr::{BStr, BString, ByteSlice as _};
 use gix::ObjectId;
 use gix::object::tree::diff::ChangeDetached as Change;
 
-use super::{Content, SIZE_LIMIT, Text, codes};
+use super::{Content, SIZE_LIMIT, ScannedText, codes};
 use crate::error::{Error, Result};
 
 /// Bytes of deleted files that added files are compared with.
 const MOVED_LIMIT: usize = 4 * 1024 * 1024;
 
-pub fn staged(repo: &gix::Repository, mut each: impl FnMut(Text) -> Result<()>) -> Result<()> {
+pub fn staged(
+    repo: &gix::Repository,
+    mut each: impl FnMut(ScannedText) -> Result<()>,
+) -> Result<()> {
     let index = repo.index_or_empty().map_err(|e| unreadable("the index", &e))?;
     let head = repo.head_tree_id_or_empty().map_err(|e| unreadable("HEAD", &e))?;
     let old = repo.index_from_tree(&head).map_err(|e| unreadable("the tree of HEAD", &e))?;
@@ -28,9 +31,9 @@ pub fn staged(repo: &gix::Repository, mut each: impl FnMut(Text) -> Result<()>) 
 pub fn range(
     repo: &gix::Repository,
     range: &str,
-    mut each: impl FnMut(Text) -> Result<()>,
+    mut each: impl FnMut(ScannedText) -> Result<()>,
 ) -> Result<()> {
-    let (hidden, tip) = ends(repo, range)?;
+    let (hidden, tip) = range_ends(repo, range)?;
     let walk = repo
         .rev_walk([tip])
         .with_hidden(hidden)
@@ -49,7 +52,7 @@ pub fn range(
 
 /// Commit whose allow-list applies to the range.
 pub fn base(repo: &gix::Repository, range: &str) -> Result<ObjectId> {
-    let (hidden, tip) = ends(repo, range)?;
+    let (hidden, tip) = range_ends(repo, range)?;
     Ok(hidden.first().copied().unwrap_or(tip))
 }
 
@@ -59,7 +62,7 @@ pub fn file_at(repo: &gix::Repository, commit: ObjectId, path: &str) -> Option<V
     entry.mode().is_blob().then(|| entry.object().ok().map(|o| o.detach().data)).flatten()
 }
 
-fn ends(repo: &gix::Repository, range: &str) -> Result<(Vec<ObjectId>, ObjectId)> {
+fn range_ends(repo: &gix::Repository, range: &str) -> Result<(Vec<ObjectId>, ObjectId)> {
     let commit = |text: &str| -> Result<ObjectId> {
         let text = if text.is_empty() { "HEAD" } else { text };
         let wrong = || {
@@ -88,7 +91,7 @@ fn ends(repo: &gix::Repository, range: &str) -> Result<(Vec<ObjectId>, ObjectId)
     }
 }
 
-struct Changed {
+struct ChangedFile {
     path: BString,
     /// One for each parent that has the file.
     before: Vec<ObjectId>,
@@ -97,7 +100,7 @@ struct Changed {
 
 #[derive(Default)]
 struct Changes {
-    changed: Vec<Changed>,
+    changed: Vec<ChangedFile>,
     removed: Vec<ObjectId>,
 }
 
@@ -116,7 +119,7 @@ fn compare(old: &gix::index::State, new: &gix::index::State) -> Changes {
             continue;
         }
         let before = same.map(|e| e.id).into_iter().collect();
-        changes.changed.push(Changed { path: path.to_owned(), before, after: entry.id });
+        changes.changed.push(ChangedFile { path: path.to_owned(), before, after: entry.id });
     }
     changes.removed.extend(before.map(|gone| gone.id));
     changes
@@ -125,7 +128,7 @@ fn compare(old: &gix::index::State, new: &gix::index::State) -> Changes {
 fn commit(
     repo: &gix::Repository,
     id: ObjectId,
-    each: &mut impl FnMut(Text) -> Result<()>,
+    each: &mut impl FnMut(ScannedText) -> Result<()>,
 ) -> Result<()> {
     let commit = repo.find_commit(id).map_err(|e| unreadable("a commit", &e))?;
     let tree = commit.tree().map_err(|e| unreadable("a tree", &e))?;
@@ -135,11 +138,11 @@ fn commit(
         .filter_map(|parent| repo.find_commit(parent.detach()).ok()?.tree().ok())
         .collect();
     let changes = match parents.first() {
-        None => between(repo, None, &tree)?,
+        None => tree_changes(repo, None, &tree)?,
         Some(first) => {
-            let mut changes = between(repo, Some(first), &tree)?;
+            let mut changes = tree_changes(repo, Some(first), &tree)?;
             for other in &parents[1..] {
-                against(other, &mut changes);
+                drop_parent_content(other, &mut changes);
             }
             changes
         }
@@ -148,7 +151,7 @@ fn commit(
     each_change(repo, changes, Some(&name), each)
 }
 
-fn between(
+fn tree_changes(
     repo: &gix::Repository,
     old: Option<&gix::Tree<'_>>,
     new: &gix::Tree<'_>,
@@ -162,7 +165,7 @@ fn between(
     for change in found {
         match change {
             Change::Addition { location, entry_mode, id, .. } if entry_mode.is_blob() => {
-                changes.changed.push(Changed { path: location, before: Vec::new(), after: id });
+                changes.changed.push(ChangedFile { path: location, before: Vec::new(), after: id });
             }
             Change::Deletion { entry_mode, id, .. } if entry_mode.is_blob() => {
                 changes.removed.push(id);
@@ -172,7 +175,7 @@ fn between(
             {
                 let before = previous_entry_mode.is_blob().then_some(previous_id);
                 let before = before.into_iter().collect();
-                changes.changed.push(Changed { path: location, before, after: id });
+                changes.changed.push(ChangedFile { path: location, before, after: id });
             }
             _ => {}
         }
@@ -180,7 +183,7 @@ fn between(
     Ok(changes)
 }
 
-fn against(parent: &gix::Tree<'_>, changes: &mut Changes) {
+fn drop_parent_content(parent: &gix::Tree<'_>, changes: &mut Changes) {
     changes.changed.retain_mut(|changed| {
         let path = changed.path.to_path_lossy().into_owned();
         let there = parent.lookup_entry_by_path(path).ok().flatten();
@@ -199,7 +202,7 @@ fn each_change(
     repo: &gix::Repository,
     changes: Changes,
     commit: Option<&str>,
-    each: &mut impl FnMut(Text) -> Result<()>,
+    each: &mut impl FnMut(ScannedText) -> Result<()>,
 ) -> Result<()> {
     let removed: HashSet<ObjectId> = changes.removed.iter().copied().collect();
     let mut moved: Option<Vec<u8>> = None;
@@ -222,7 +225,7 @@ fn each_change(
             before.extend_from_slice(&lines);
             moved = Some(lines);
         }
-        each(Text {
+        each(ScannedText {
             path: changed.path,
             commit: commit.map(str::to_string),
             before: Some(before),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BString, ByteSlice as _, ByteVec as _};
 use walkdir::{DirEntry, WalkDir};
 
-use super::{Content, SIZE_LIMIT, Text, codes};
+use super::{Content, SIZE_LIMIT, ScannedText, codes};
 use crate::error::{Error, Result};
 
 /// Named files and directories are read even if git ignores them; inside directories, untracked
@@ -23,7 +23,7 @@ pub fn paths(
     repo: Option<&gix::Repository>,
     directory: &Path,
     paths: &[PathBuf],
-    mut each: impl FnMut(Text) -> Result<()>,
+    mut each: impl FnMut(ScannedText) -> Result<()>,
 ) -> Result<()> {
     let ignore = repo.map(Ignore::new).transpose()?;
     let mut seen = BTreeSet::new();
@@ -62,7 +62,7 @@ pub fn paths(
 }
 
 /// The text's path is `-`.
-pub fn stdin(mut input: impl Read) -> Result<Text> {
+pub fn stdin(mut input: impl Read) -> Result<ScannedText> {
     let mut bytes = Vec::new();
     input
         .by_ref()
@@ -74,11 +74,11 @@ pub fn stdin(mut input: impl Read) -> Result<Text> {
     } else {
         Content::Text(bytes)
     };
-    Ok(Text { path: "-".into(), commit: None, before: None, after })
+    Ok(ScannedText { path: "-".into(), commit: None, before: None, after })
 }
 
 /// `None` if the file is not regular or is gone.
-fn read(file: &Path, base: &Path) -> Result<Option<Text>> {
+fn read(file: &Path, base: &Path) -> Result<Option<ScannedText>> {
     let failed = |error: std::io::Error| Error::io(format_args!("read {}", file.display()), &error);
     let kind = match fs::symlink_metadata(file) {
         Ok(kind) => kind,
@@ -97,7 +97,7 @@ fn read(file: &Path, base: &Path) -> Result<Option<Text>> {
     let name = relative.unwrap_or_else(|| file.file_name().map_or(file, Path::new));
     let name = if relative.is_none() && base.as_os_str().is_empty() { file } else { name };
     let path = Vec::from_path_lossy(name).into_owned();
-    Ok(Some(Text { path: BString::from(path), commit: None, before: None, after }))
+    Ok(Some(ScannedText { path: BString::from(path), commit: None, before: None, after }))
 }
 
 fn below(directory: &Path, ignore: Option<&Ignore<'_>>) -> Result<BTreeSet<PathBuf>> {

@@ -16,7 +16,7 @@ use crate::secrets::{Finding, Options, Scanner, codes};
 
 /// Something in a proposal that a reviewer should see. Never holds the secret itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Warning {
+pub struct ScanWarning {
     /// Kind of the warning: `github_token`, `bidi_control`, …
     #[serde(rename = "type")]
     pub kind: &'static str,
@@ -33,7 +33,7 @@ pub struct Warning {
     pub fingerprint: Option<String>,
 }
 
-impl Warning {
+impl ScanWarning {
     /// `src/a.rs:3:5: GitHub token (40 bytes)`. The path is untrusted; escape it for a terminal.
     pub fn line(&self) -> String {
         format!("{}:{}:{}: {}", self.file_path, self.line, self.column, self.message)
@@ -46,16 +46,16 @@ impl Warning {
 /// # Errors
 /// `secret_detected` if `aye.scan` is `block`, with all findings in its details; `invalid_config`;
 /// `allowlist_parse_error`.
-pub fn proposal(
+pub fn proposal_warnings(
     repository: &Repository,
     changeset: &Changeset,
     said: &[(&str, Option<&str>)],
     is_private: bool,
-) -> Result<Vec<Warning>> {
-    let mut warnings = lines(repository, changeset, said)?;
+) -> Result<Vec<ScanWarning>> {
+    let mut warnings = line_warnings(repository, changeset, said)?;
     let is_told =
         |path: &str, line| warnings.iter().any(|told| told.file_path == path && told.line == line);
-    let of_files = files(repository, changeset, is_told);
+    let of_files = file_warnings(repository, changeset, is_told);
     warnings.extend(of_files);
     let changes = changeset.changes().iter().filter(|_| is_private);
     let mut paths = changes.flat_map(|change| std::iter::once(&change.path).chain(&change.origin));
@@ -66,18 +66,18 @@ pub fn proposal(
     Ok(warnings)
 }
 
-fn of_file(kind: &'static str, path: &RepoPath, message: String) -> Warning {
+fn of_file(kind: &'static str, path: &RepoPath, message: String) -> ScanWarning {
     let file_path = path.display().to_string();
-    Warning { kind, file_path, line: 1, column: 1, message, fingerprint: None }
+    ScanWarning { kind, file_path, line: 1, column: 1, message, fingerprint: None }
 }
 
 /// Name collisions and violations of memory rules (`memory::outside`), whatever `aye.scan` is.
 /// Violations at a line for which `is_told` is true are dropped.
-pub fn files(
+pub fn file_warnings(
     repository: &Repository,
     changeset: &Changeset,
     is_told: impl Fn(&str, usize) -> bool,
-) -> Vec<Warning> {
+) -> Vec<ScanWarning> {
     let mut warnings = Vec::new();
     for (path, other) in repository.collisions(changeset.changes()) {
         let message = format!(
@@ -92,7 +92,7 @@ pub fn files(
         if scanned && is_told(&file_path, violation.line) {
             continue;
         }
-        warnings.push(Warning {
+        warnings.push(ScanWarning {
             kind: violation.kind,
             file_path,
             line: violation.line,
@@ -105,11 +105,11 @@ pub fn files(
 }
 
 /// Warnings about added lines, names of new files and `said`, as `aye.scan` asks.
-pub fn lines(
+pub fn line_warnings(
     repository: &Repository,
     changeset: &Changeset,
     said: &[(&str, Option<&str>)],
-) -> Result<Vec<Warning>> {
+) -> Result<Vec<ScanWarning>> {
     let mode = repository.settings()?.scan;
     if mode == ScanMode::Off {
         return Ok(Vec::new());
@@ -127,7 +127,7 @@ pub fn lines(
     }
     if !found.is_empty() {
         // Read late: most proposals have nothing to allow.
-        let allowed = known(repository)?;
+        let allowed = allowed_fingerprints(repository)?;
         found.retain(|warning| !warning.fingerprint.as_ref().is_some_and(|f| allowed.contains(f)));
     }
     match found.first() {
@@ -138,14 +138,14 @@ pub fn lines(
 
 /// Secrets and misleading text in added and changed lines; in files of `instructions` also text
 /// that tries to instruct.
-pub fn review(
+pub fn review_warnings(
     repository: &Repository,
     changeset: &Changeset,
     instructions: &Instructions,
-) -> Result<Vec<Warning>> {
-    let mut warnings: Vec<Warning> = secrets(changeset);
+) -> Result<Vec<ScanWarning>> {
+    let mut warnings: Vec<ScanWarning> = secrets(changeset);
     if !warnings.is_empty() {
-        let allowed = known(repository)?;
+        let allowed = allowed_fingerprints(repository)?;
         warnings.retain(|w| !w.fingerprint.as_ref().is_some_and(|f| allowed.contains(f)));
     }
     for (change, before, after) in texts(changeset) {
@@ -159,8 +159,8 @@ pub fn review(
     Ok(warnings)
 }
 
-fn unsafe_warning(change: &FileChange, issue: Issue) -> Warning {
-    Warning {
+fn unsafe_warning(change: &FileChange, issue: Issue) -> ScanWarning {
+    ScanWarning {
         kind: issue.kind,
         file_path: change.path.display().to_string(),
         line: issue.line,
@@ -172,15 +172,18 @@ fn unsafe_warning(change: &FileChange, issue: Issue) -> Warning {
 
 /// Secrets in the files before and after, each once, whatever `aye.scan` is: publishing a private
 /// proposal discloses both.
-pub fn whole(repository: &Repository, changesets: &[Changeset]) -> Result<Vec<Warning>> {
+pub fn content_warnings(
+    repository: &Repository,
+    changesets: &[Changeset],
+) -> Result<Vec<ScanWarning>> {
     let scanner = Scanner::new(&Options::default());
-    let mut warnings: Vec<Warning> = Vec::new();
+    let mut warnings: Vec<ScanWarning> = Vec::new();
     for change in changesets.iter().flat_map(Changeset::changes) {
         for file in change.after.iter().chain(&change.before).filter(|file| !file.is_binary()) {
             for finding in scanner.scan(&file.bytes) {
                 let found = warning(change.path.display().to_string(), finding);
                 // Report a secret that stays at its place after the change.
-                let is_it = |it: &Warning| {
+                let is_it = |it: &ScanWarning| {
                     (&it.file_path, &it.fingerprint) == (&found.file_path, &found.fingerprint)
                 };
                 if !warnings.iter().any(is_it) {
@@ -190,17 +193,17 @@ pub fn whole(repository: &Repository, changesets: &[Changeset]) -> Result<Vec<Wa
         }
     }
     if !warnings.is_empty() {
-        let allowed = known(repository)?;
+        let allowed = allowed_fingerprints(repository)?;
         warnings.retain(|it| !it.fingerprint.as_ref().is_some_and(|f| allowed.contains(f)));
     }
     Ok(warnings)
 }
 
-fn secrets(changeset: &Changeset) -> Vec<Warning> {
+fn secrets(changeset: &Changeset) -> Vec<ScanWarning> {
     let scanner = Scanner::new(&Options::default());
     let mut found = Vec::new();
     for (change, before, after) in texts(changeset) {
-        for finding in scanner.scan_added(&before, after).blocking {
+        for finding in scanner.scan_added(&before, after).new_findings {
             found.push(warning(change.path.display().to_string(), finding));
         }
     }
@@ -208,8 +211,8 @@ fn secrets(changeset: &Changeset) -> Vec<Warning> {
 }
 
 /// `file_path` may also name another text.
-fn warning(file_path: String, finding: Finding) -> Warning {
-    Warning {
+fn warning(file_path: String, finding: Finding) -> ScanWarning {
+    ScanWarning {
         kind: finding.kind,
         file_path,
         line: finding.line,
@@ -234,14 +237,14 @@ fn texts(changeset: &Changeset) -> impl Iterator<Item = (&FileChange, Vec<u8>, &
 }
 
 /// Read from HEAD: a proposal cannot bring its own list.
-fn known(repository: &Repository) -> Result<BTreeSet<String>> {
+fn allowed_fingerprints(repository: &Repository) -> Result<BTreeSet<String>> {
     let repo = repository.repo();
     let head = repo.head_id().ok().map(gix::Id::detach);
     let list = head.and_then(|head| file_at(repo, head, ALLOW_LIST));
     list.map_or(Ok(BTreeSet::new()), |bytes| allow_list(&bytes))
 }
 
-fn refused(first: &Warning, all: &[Warning]) -> Error {
+fn refused(first: &ScanWarning, all: &[ScanWarning]) -> Error {
     let more = match all.len() - 1 {
         0 => String::new(),
         more => format!(", and {more} more"),

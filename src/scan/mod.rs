@@ -13,11 +13,11 @@ use bstr::BString;
 use crate::error::{Error, Result};
 use crate::secrets::allow::{self, Limits};
 use crate::secrets::unsafe_text::{self, Issue};
-use crate::secrets::{AllowRegions, Options, Scan, Scanner};
+use crate::secrets::{AllowRegions, Options, ScanFindings, Scanner};
 
 pub use changes::{base as range_base, file_at, range, staged};
 pub use files::{paths, stdin};
-pub use report::{Found, report};
+pub use report::{TextFindings, report};
 
 pub mod codes {
     crate::codes! {
@@ -34,7 +34,7 @@ pub const ALLOW_LIST: &str = ".agent-memory/scan-allow";
 pub const SIZE_LIMIT: u64 = 10 * 1024 * 1024;
 
 #[derive(Debug)]
-pub struct Text {
+pub struct ScannedText {
     /// Relative to the repository's top if there is one.
     pub path: BString,
     /// Abbreviated, for a range.
@@ -44,8 +44,8 @@ pub struct Text {
     pub after: Content,
 }
 
-impl Text {
-    pub fn forget(&mut self) {
+impl ScannedText {
+    pub fn drop_content(&mut self) {
         self.before = None;
         self.after = Content::Text(Vec::new());
     }
@@ -59,21 +59,21 @@ pub enum Content {
 }
 
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct ScanOptions {
     /// Search for misleading characters and phrases.
     pub text: bool,
     /// Fingerprints of false alarms.
     pub allow: BTreeSet<String>,
 }
 
-pub struct Finder {
+pub struct TextScanner {
     whole: Scanner,
     change: Scanner,
     text: bool,
 }
 
-impl Finder {
-    pub fn new(wanted: &Wanted) -> Self {
+impl TextScanner {
+    pub fn new(wanted: &ScanOptions) -> Self {
         let options = |regions| Options {
             allow_fingerprints: wanted.allow.clone(),
             regions,
@@ -86,18 +86,23 @@ impl Finder {
         }
     }
 
-    pub fn find(&self, text: &Text) -> Found {
+    pub fn find(&self, text: &ScannedText) -> TextFindings {
         let after = match &text.after {
             Content::Text(after) => after,
-            Content::TooLarge(size) => return Found { too_large: Some(*size), ..Found::default() },
+            Content::TooLarge(size) => {
+                return TextFindings { too_large: Some(*size), ..TextFindings::default() };
+            }
         };
         if is_binary(after) {
-            return Found::default();
+            return TextFindings::default();
         }
         let (scan, mut issues) = match &text.before {
             None => {
                 let blocking = self.whole.scan(after);
-                (Scan { blocking, warnings: Vec::new() }, self.issues(|| unsafe_text::check(after)))
+                (
+                    ScanFindings { new_findings: blocking, warnings: Vec::new() },
+                    self.issues(|| unsafe_text::check(after)),
+                )
             }
             Some(before) => (
                 self.change.scan_added(before, after),
@@ -108,7 +113,7 @@ impl Finder {
             // Compressed noise; rules still match by form.
             issues.clear();
         }
-        Found { scan, issues, too_large: None }
+        TextFindings { scan, issues, too_large: None }
     }
 
     fn issues(&self, check: impl FnOnce() -> Vec<Issue>) -> Vec<Issue> {

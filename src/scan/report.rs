@@ -2,26 +2,26 @@
 
 use std::collections::BTreeSet;
 
-use super::{ALLOW_LIST, Text};
+use super::{ALLOW_LIST, ScannedText};
 use crate::report::{Finding, Level, Report, Rule};
-use crate::secrets::unsafe_text::{Issue, Severity};
-use crate::secrets::{self, Scan, rules::RULES};
+use crate::secrets::unsafe_text::{Issue, IssueSeverity};
+use crate::secrets::{self, ScanFindings, rules::RULES};
 
 #[derive(Debug, Default)]
-pub struct Found {
-    pub scan: Scan,
+pub struct TextFindings {
+    pub scan: ScanFindings,
     pub issues: Vec<Issue>,
     /// Size in bytes; the text was not scanned.
     pub too_large: Option<u64>,
 }
 
-impl Found {
+impl TextFindings {
     pub fn is_empty(&self) -> bool {
         self.scan.is_clean() && self.issues.is_empty() && self.too_large.is_none()
     }
 }
 
-pub fn report(found: impl IntoIterator<Item = (Text, Found)>) -> Report {
+pub fn report(found: impl IntoIterator<Item = (ScannedText, TextFindings)>) -> Report {
     let mut report = Report::new("scan")
         .rules(rules())
         .fail_on(Some(Level::Error))
@@ -35,7 +35,7 @@ pub fn report(found: impl IntoIterator<Item = (Text, Found)>) -> Report {
             report.push(Finding::new("not_scanned", Level::Note, message).path(&text.path));
         }
         for (level, findings) in
-            [(Level::Error, &found.scan.blocking), (Level::Warning, &found.scan.warnings)]
+            [(Level::Error, &found.scan.new_findings), (Level::Warning, &found.scan.warnings)]
         {
             for finding in findings {
                 let again = (text.path.clone(), finding.fingerprint.clone());
@@ -50,16 +50,16 @@ pub fn report(found: impl IntoIterator<Item = (Text, Found)>) -> Report {
     report
 }
 
-fn report_issues(report: &mut Report, text: &Text, issues: &[Issue]) {
+fn report_issues(report: &mut Report, text: &ScannedText, issues: &[Issue]) {
     for issue in issues {
         // Reordered source is an attack; the rest may have a reason outside memory.
         let level = match (issue.severity, issue.kind) {
             (_, "invalid_utf8") => continue,
-            (Severity::Blocking, "bidi_control") => Level::Error,
+            (IssueSeverity::Blocking, "bidi_control") => Level::Error,
             _ => Level::Warning,
         };
         let (line, column) = (number(issue.line), number(issue.column));
-        let finding = Finding::new(issue.kind, level, said(text, &issue.message))
+        let finding = Finding::new(issue.kind, level, message_of(text, &issue.message))
             .path(&text.path)
             .lines(line, line)
             .columns(column, column + 1);
@@ -67,7 +67,7 @@ fn report_issues(report: &mut Report, text: &Text, issues: &[Issue]) {
     }
 }
 
-fn secret(text: &Text, level: Level, finding: &secrets::Finding) -> Finding {
+fn secret(text: &ScannedText, level: Level, finding: &secrets::Finding) -> Finding {
     let old = if level == Level::Error { "" } else { ", in a line that was there before" };
     let message = format!("{} ({} bytes){old}", finding.title, finding.length);
     let hint = match text.commit {
@@ -75,7 +75,7 @@ fn secret(text: &Text, level: Level, finding: &secrets::Finding) -> Finding {
         None => "take it out and withdraw it if it was shared; a false alarm goes into ",
     };
     let hint = format!("{hint}{ALLOW_LIST}: “{} <reason>”", finding.fingerprint);
-    Finding::new(finding.kind, level, said(text, &message))
+    Finding::new(finding.kind, level, message_of(text, &message))
         .hint(hint)
         .path(&text.path)
         .lines(number(finding.line), number(finding.end_line))
@@ -83,7 +83,7 @@ fn secret(text: &Text, level: Level, finding: &secrets::Finding) -> Finding {
         .fingerprint(&finding.fingerprint)
 }
 
-fn said(text: &Text, message: &str) -> String {
+fn message_of(text: &ScannedText, message: &str) -> String {
     match &text.commit {
         Some(commit) => format!("{message}, in commit {commit}"),
         None => message.to_string(),

@@ -60,7 +60,7 @@ pub(super) mod rank {
 }
 
 /// Keeps the most specific of overlapping spans.
-pub(super) fn settle(mut spans: Vec<Span>) -> Vec<Span> {
+pub(super) fn drop_overlaps(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_by(|a, b| {
         (a.start, std::cmp::Reverse(a.rank), std::cmp::Reverse(a.end), a.kind).cmp(&(
             b.start,

@@ -97,7 +97,7 @@ pub(super) fn connection(text: &[u8], start: usize) -> Option<Span> {
     let filler = value::is_placeholder(&decoded)
         || documented
         || password.len() < 3
-        || is_stand_in(password, &window[..colon]);
+        || is_common_example(password, &window[..colon]);
     if !scheme || !host || filler {
         return None;
     }
@@ -112,7 +112,7 @@ pub(super) fn connection(text: &[u8], start: usize) -> Option<Span> {
 }
 
 /// `postgres://postgres:postgres@…` and other common examples.
-fn is_stand_in(password: &[u8], user: &[u8]) -> bool {
+fn is_common_example(password: &[u8], user: &[u8]) -> bool {
     const KNOWN: [&[u8]; 11] = [
         b"postgres", b"mysql", b"redis", b"mongo", b"rabbitmq", b"password", b"pass", b"secret",
         b"anonymous", b"anoncvs", b"pw",

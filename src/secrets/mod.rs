@@ -7,7 +7,7 @@ pub mod allow;
 pub mod rules;
 pub mod unsafe_text;
 
-mod added;
+mod added_lines;
 mod encoding;
 mod finding;
 mod keys;
@@ -16,7 +16,7 @@ mod scanner;
 mod value;
 
 pub use finding::{Finding, fingerprint};
-pub use scanner::{AllowRegions, Options, Scan, Scanner};
+pub use scanner::{AllowRegions, Options, ScanFindings, Scanner};
 
 pub mod codes {
     crate::codes! {

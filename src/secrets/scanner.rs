@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::ByteSlice as _;
 
-use super::added::Added;
+use super::added_lines::AddedLines;
 use super::allow::{self, Limits};
 use super::encoding::readable;
 use super::finding::{self, Finding, Span};
@@ -39,16 +39,16 @@ pub enum AllowRegions {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scan {
+pub struct ScanFindings {
     /// In added or changed lines.
-    pub blocking: Vec<Finding>,
+    pub new_findings: Vec<Finding>,
     /// In unchanged lines.
     pub warnings: Vec<Finding>,
 }
 
-impl Scan {
+impl ScanFindings {
     pub fn is_clean(&self) -> bool {
-        self.blocking.is_empty() && self.warnings.is_empty()
+        self.new_findings.is_empty() && self.warnings.is_empty()
     }
 }
 
@@ -68,28 +68,28 @@ impl Scanner {
     /// By offset, without overlaps.
     pub fn scan(&self, text: &[u8]) -> Vec<Finding> {
         let text = &readable(text);
-        let spans = self.allowed(text, self.spans(text), None);
-        self.known(finding::describe(text, &spans))
+        let spans = self.drop_allowed(text, self.spans(text), None);
+        self.drop_known(finding::describe(text, &spans))
     }
 
     /// Findings in `after`, split by whether an added or changed line is touched.
-    pub fn scan_added(&self, before: &[u8], after: &[u8]) -> Scan {
+    pub fn scan_added(&self, before: &[u8], after: &[u8]) -> ScanFindings {
         let after = &readable(after);
         let spans = self.spans(after);
         if spans.is_empty() {
-            return Scan::default();
+            return ScanFindings::default();
         }
-        let added = Added::between(&readable(before), after);
-        let spans = self.allowed(after, spans, Some(&added));
+        let added = AddedLines::between(&readable(before), after);
+        let spans = self.drop_allowed(after, spans, Some(&added));
         self.by_novelty(after, spans, &added)
     }
 
-    fn by_novelty(&self, after: &[u8], spans: Vec<Span>, added: &Added) -> Scan {
+    fn by_novelty(&self, after: &[u8], spans: Vec<Span>, added: &AddedLines) -> ScanFindings {
         let (new, old): (Vec<Span>, Vec<Span>) =
             spans.into_iter().partition(|span| added.touches(span.start, span.end));
-        Scan {
-            blocking: self.known(finding::describe(after, &new)),
-            warnings: self.known(finding::describe(after, &old)),
+        ScanFindings {
+            new_findings: self.drop_known(finding::describe(after, &new)),
+            warnings: self.drop_known(finding::describe(after, &old)),
         }
     }
 
@@ -100,13 +100,13 @@ impl Scanner {
         before: &str,
         after: &str,
         regions: &[std::ops::Range<usize>],
-    ) -> Scan {
+    ) -> ScanFindings {
         let mut spans = self.spans(after.as_bytes());
         spans.retain(|span| !is_within(span, regions));
         if spans.is_empty() {
-            return Scan::default();
+            return ScanFindings::default();
         }
-        let added = Added::between(before.as_bytes(), after.as_bytes());
+        let added = AddedLines::between(before.as_bytes(), after.as_bytes());
         self.by_novelty(after.as_bytes(), spans, &added)
     }
 
@@ -131,10 +131,15 @@ impl Scanner {
         if self.options.secrets {
             secrets(text, &mut spans);
         }
-        settled(text, spans)
+        final_spans(text, spans)
     }
 
-    fn allowed(&self, text: &[u8], mut spans: Vec<Span>, added: Option<&Added>) -> Vec<Span> {
+    fn drop_allowed(
+        &self,
+        text: &[u8],
+        mut spans: Vec<Span>,
+        added: Option<&AddedLines>,
+    ) -> Vec<Span> {
         let (limits, reviewed) = match &self.options.regions {
             AllowRegions::Ignored => return spans,
             AllowRegions::Honoured(limits) => (limits, false),
@@ -156,16 +161,16 @@ impl Scanner {
         spans
     }
 
-    fn known(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
+    fn drop_known(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
         findings.retain(|f| !self.options.allow_fingerprints.contains(&f.fingerprint));
         findings
     }
 }
 
 /// Drops documented values and overlaps.
-fn settled(text: &[u8], mut spans: Vec<Span>) -> Vec<Span> {
+fn final_spans(text: &[u8], mut spans: Vec<Span>) -> Vec<Span> {
     spans.retain(|span| !value::is_documented(&text[span.start..span.end]));
-    finding::settle(spans)
+    finding::drop_overlaps(spans)
 }
 
 fn is_within(span: &Span, regions: &[std::ops::Range<usize>]) -> bool {
@@ -177,7 +182,7 @@ fn is_within(span: &Span, regions: &[std::ops::Range<usize>]) -> bool {
 fn secrets(text: &[u8], spans: &mut Vec<Span>) {
     let mut windows: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     prefilter::scan(text, |target, start, end| match target {
-        Target::Rule(index) if !RULES[index].wants(&text[start..end]) => {}
+        Target::Rule(index) if !RULES[index].accepts_case(&text[start..end]) => {}
         Target::Rule(index) => {
             // Word boundaries look at one more byte on each side.
             let reach = RULES[index].max_len + 1;
@@ -229,8 +234,8 @@ impl Scanner {
                 spans.extend(read(text, target, start));
             });
         }
-        let spans = self.allowed(text, settled(text, spans), None);
-        self.known(finding::describe(text, &spans))
+        let spans = self.drop_allowed(text, final_spans(text, spans), None);
+        self.drop_known(finding::describe(text, &spans))
     }
 }
 
@@ -289,11 +294,11 @@ mod tests {
         let scanner = Scanner::default();
         let before = format!("a\nx={}\nb\n", token());
         let same = scanner.scan_added(before.as_bytes(), format!("new\n{before}").as_bytes());
-        assert_eq!((same.blocking.len(), same.warnings.len()), (0, 1));
+        assert_eq!((same.new_findings.len(), same.warnings.len()), (0, 1));
         let second = format!("{before}y={}\n", token());
         let copied = scanner.scan_added(before.as_bytes(), second.as_bytes());
-        assert_eq!((copied.blocking.len(), copied.warnings.len()), (1, 1));
-        assert_eq!(copied.blocking[0].line, 4);
+        assert_eq!((copied.new_findings.len(), copied.warnings.len()), (1, 1));
+        assert_eq!(copied.new_findings[0].line, 4);
         assert!(scanner.scan_added(b"", b"nothing\n").is_clean());
     }
 
@@ -317,9 +322,12 @@ mod tests {
         });
         let region = format!("{OPEN}\nkey\n{END}\n");
         let filled = region.replace("key", &token());
-        assert_eq!(scanner.scan_added(region.as_bytes(), filled.as_bytes()).blocking.len(), 0);
-        assert_eq!(scanner.scan_added(b"", filled.as_bytes()).blocking.len(), 1);
+        assert_eq!(scanner.scan_added(region.as_bytes(), filled.as_bytes()).new_findings.len(), 0);
+        assert_eq!(scanner.scan_added(b"", filled.as_bytes()).new_findings.len(), 1);
         let moved_end = filled.replace("<!-- @secret-scan: end", "<!--  @secret-scan: end");
-        assert_eq!(scanner.scan_added(region.as_bytes(), moved_end.as_bytes()).blocking.len(), 1);
+        assert_eq!(
+            scanner.scan_added(region.as_bytes(), moved_end.as_bytes()).new_findings.len(),
+            1
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::added::Added;
+use super::added_lines::AddedLines;
 use super::encoding::readable;
 use super::finding::Locator;
 use crate::text;
@@ -18,7 +18,7 @@ const MOST_OF_A_KIND: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Severity {
+pub enum IssueSeverity {
     /// Shown to the reviewer.
     Warning,
     /// The text is refused.
@@ -32,7 +32,7 @@ pub struct Issue {
     /// `hidden_comment`.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    pub severity: Severity,
+    pub severity: IssueSeverity,
     /// From 1.
     pub line: usize,
     /// In characters, from 1.
@@ -41,9 +41,9 @@ pub struct Issue {
     pub message: String,
 }
 
-struct Place {
+struct UnsafeSpan {
     kind: &'static str,
-    severity: Severity,
+    severity: IssueSeverity,
     start: usize,
     end: usize,
     message: String,
@@ -65,7 +65,7 @@ pub fn check_added(before: &[u8], after: &[u8]) -> Vec<Issue> {
     if found.is_empty() {
         return Vec::new();
     }
-    let added = Added::between(before, after);
+    let added = AddedLines::between(before, after);
     found.retain(|place| added.touches(place.start, place.end));
     describe(after, &found)
 }
@@ -80,16 +80,16 @@ pub fn check_instructions(before: &[u8], after: &[u8]) -> Vec<Issue> {
         return Vec::new();
     }
     found.sort_by_key(|place| (place.start, place.end));
-    let added = Added::between(before, after);
+    let added = AddedLines::between(before, after);
     found.retain(|place| added.touches(place.start, place.end));
     describe(after, &found)
 }
 
 pub fn blocks(issues: &[Issue]) -> bool {
-    issues.iter().any(|issue| issue.severity == Severity::Blocking)
+    issues.iter().any(|issue| issue.severity == IssueSeverity::Blocking)
 }
 
-fn describe(text: &[u8], places: &[Place]) -> Vec<Issue> {
+fn describe(text: &[u8], places: &[UnsafeSpan]) -> Vec<Issue> {
     let mut locator = Locator::new(text);
     let mut all: BTreeMap<_, usize> = BTreeMap::new();
     for place in places {
@@ -115,7 +115,7 @@ fn describe(text: &[u8], places: &[Place]) -> Vec<Issue> {
     issues
 }
 
-fn places(text: &[u8]) -> Vec<Place> {
+fn places(text: &[u8]) -> Vec<UnsafeSpan> {
     let mut found = Vec::new();
     characters(text, &mut found);
     phrases::scan(text, &mut found);
@@ -123,16 +123,16 @@ fn places(text: &[u8]) -> Vec<Place> {
     found
 }
 
-fn characters(bytes: &[u8], found: &mut Vec<Place>) {
+fn characters(bytes: &[u8], found: &mut Vec<UnsafeSpan>) {
     let mut offset = 0;
     for chunk in bytes.utf8_chunks() {
         valid(chunk.valid(), offset, bytes, found);
         offset += chunk.valid().len();
         if !chunk.invalid().is_empty() {
             let hex: Vec<String> = chunk.invalid().iter().map(|b| format!("{b:02x}")).collect();
-            found.push(Place {
+            found.push(UnsafeSpan {
                 kind: "invalid_utf8",
-                severity: Severity::Blocking,
+                severity: IssueSeverity::Blocking,
                 start: offset,
                 end: offset + chunk.invalid().len(),
                 message: format!("bytes {} are not UTF-8", hex.join(" ")),
@@ -142,7 +142,7 @@ fn characters(bytes: &[u8], found: &mut Vec<Place>) {
     }
 }
 
-fn valid(chunk: &str, offset: usize, bytes: &[u8], found: &mut Vec<Place>) {
+fn valid(chunk: &str, offset: usize, bytes: &[u8], found: &mut Vec<UnsafeSpan>) {
     // Skips plain ASCII, the common case, without decoding.
     let odd = |b: &u8| !matches!(b, b' '..0x7f | b'\n' | b'\t');
     let mut done = 0;
@@ -154,9 +154,9 @@ fn valid(chunk: &str, offset: usize, bytes: &[u8], found: &mut Vec<Place>) {
         let first = offset + at == 0;
         if let Some((kind, what)) = misleading(before, c, next, first) {
             let start = offset + at;
-            found.push(Place {
+            found.push(UnsafeSpan {
                 kind,
-                severity: Severity::Blocking,
+                severity: IssueSeverity::Blocking,
                 start,
                 end: (start + c.len_utf8()).min(bytes.len()),
                 message: format!("{what} U+{:04X}", c as u32),

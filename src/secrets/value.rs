@@ -32,7 +32,7 @@ pub(super) fn is_documented(value: &[u8]) -> bool {
 
 /// Templates, variables, `xxxx`, `<your-key>`, `changeme`, and strings of filler words.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
-    is_template(value) || is_filler(value) || has_telling_word(value)
+    is_template(value) || is_filler(value) || has_placeholder_word(value)
 }
 
 /// A template, variable or mask.
@@ -75,7 +75,7 @@ pub(super) fn is_filler(value: &[u8]) -> bool {
 }
 
 /// A value with one of these words is a placeholder.
-const TELLING: [&str; 24] = [
+const PLACEHOLDER_WORDS: [&str; 24] = [
     "example", "placeholder", "changeme", "change_me", "change-me", "your_", "your-", "yourpass",
     "yourtoken", "yoursecret", "yourapi", "yourkey", "dummy", "redacted", "replace", "insert",
     "fixme", "todo", "notreal", "not-a-", "not_a_", "sample", "censored", "_here",
@@ -91,9 +91,9 @@ const FILLER: [&str; 52] = [
     "my", "the", "new", "old",
 ];
 
-fn has_telling_word(value: &[u8]) -> bool {
+fn has_placeholder_word(value: &[u8]) -> bool {
     let lower = String::from_utf8_lossy(value).to_ascii_lowercase();
-    if TELLING.iter().any(|word| lower.contains(word)) {
+    if PLACEHOLDER_WORDS.iter().any(|word| lower.contains(word)) {
         return true;
     }
     let mut rest = lower;

@@ -51,7 +51,7 @@ const DEEP: usize = 128;
 /// Untrusted paths in `tree`, each with kind and remedy. A ref counts unless the repository has its
 /// commit or HEAD equals it: nothing here reads objects that only the tree has.
 pub fn of(repository: &Repository, tree: &Path, name: &str) -> Vec<(String, String)> {
-    let Ok(git) = open_last(tree).and_then(|top| top.enter(".git".into())) else {
+    let Ok(git) = open_last(tree).and_then(|top| top.open_directory(".git".into())) else {
         return Vec::new();
     };
     let mut found = Vec::new();
@@ -86,12 +86,12 @@ pub fn of(repository: &Repository, tree: &Path, name: &str) -> Vec<(String, Stri
 fn operation(git: &Dir) -> Option<(&'static str, &'static str, &'static str)> {
     let has = |path: &str| match path.split_once('/') {
         Some((above, name)) => {
-            git.enter(above.into()).is_ok_and(|above| above.stat(name.into()).is_ok())
+            git.open_directory(above.into()).is_ok_and(|above| above.stat(name.into()).is_ok())
         }
         None => git.stat(path.into()).is_ok(),
     };
     OPERATIONS.into_iter().find(|(path, ..)| has(path)).or_else(|| {
-        let todo = git.enter("sequencer".into()).ok()?.read("todo".into(), MOST).ok()?;
+        let todo = git.open_directory("sequencer".into()).ok()?.read("todo".into(), MOST).ok()?;
         match todo {
             Content::File(text, _) if text.starts_with(b"revert") => {
                 Some((SERIES, "a revert", "revert --continue or --abort"))
@@ -109,12 +109,12 @@ fn refs(git: &Dir) -> BTreeMap<BString, ObjectId> {
         found.extend(hex(id).map(|id| (BString::from(name), id)));
         None::<()>
     });
-    if let Ok(refs) = git.enter("refs".into()) {
+    if let Ok(refs) = git.open_directory("refs".into()) {
         loose(&refs, "refs/", DEEP, &mut found);
     }
-    let worktrees = git.enter("worktrees".into());
+    let worktrees = git.open_directory("worktrees".into());
     for name in worktrees.iter().flat_map(|all| all.names().unwrap_or_default()) {
-        let own = worktrees.iter().find_map(|all| all.enter(name.as_bstr()).ok());
+        let own = worktrees.iter().find_map(|all| all.open_directory(name.as_bstr()).ok());
         let id = own.and_then(|own| hex(&line(&own, "HEAD".into())?));
         found.extend(id.map(|id| (BString::from(format!("worktrees/{name}/HEAD")), id)));
     }
@@ -122,11 +122,11 @@ fn refs(git: &Dir) -> BTreeMap<BString, ObjectId> {
 }
 
 fn loose(directory: &Dir, prefix: &str, deep: usize, found: &mut BTreeMap<BString, ObjectId>) {
-    for (name, kind) in directory.kinds().unwrap_or_default() {
+    for (name, kind) in directory.entries_with_kind().unwrap_or_default() {
         let path = [prefix.as_bytes(), &name].concat();
         match kind {
             FileKind::Directory if deep > 0 => {
-                if let Ok(below) = directory.enter(name.as_bstr()) {
+                if let Ok(below) = directory.open_directory(name.as_bstr()) {
                     loose(&below, &format!("{}/", path.as_bstr()), deep - 1, found);
                 }
             }

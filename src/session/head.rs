@@ -23,7 +23,7 @@ pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> boo
     if from == to {
         return true;
     }
-    let git = open_last(tree).and_then(|top| top.enter(".git".into()));
+    let git = open_last(tree).and_then(|top| top.open_directory(".git".into()));
     let Some((git, head)) = git.ok().and_then(|git| Head::read(&git, from).map(|head| (git, head)))
     else {
         return false;
@@ -82,8 +82,8 @@ impl Head {
 
 fn enter(git: &Dir, parts: &[BString]) -> Option<Dir> {
     let (first, rest) = parts.split_first()?;
-    let first = git.enter(first.as_bstr()).ok()?;
-    rest.iter().try_fold(first, |directory, part| directory.enter(part.as_bstr()).ok())
+    let first = git.open_directory(first.as_bstr()).ok()?;
+    rest.iter().try_fold(first, |directory, part| directory.open_directory(part.as_bstr()).ok())
 }
 
 pub(super) fn line(directory: &Dir, name: &BStr) -> Option<Vec<u8>> {
@@ -134,7 +134,7 @@ fn moved(repository: &Repository, bytes: &[u8], from: &str, to: &str) -> Result<
         }
         let lines = if mode == b"000000" { &mut gone } else { &mut put };
         lines.extend_from_slice(&[mode, b" ", id, b"\t", path, b"\0"].concat());
-        if mode != b"000000" && repository.is_left_out(&path.to_str_lossy()) {
+        if mode != b"000000" && repository.is_excluded(&path.to_str_lossy()) {
             left_out.extend_from_slice(&[path, b"\0"].concat());
         }
     }

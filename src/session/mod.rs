@@ -11,19 +11,19 @@
 pub mod beside;
 pub mod follow;
 pub mod head;
-pub mod home;
-mod included;
+pub mod ignored_files;
+mod included_files;
 pub mod link;
 pub mod read;
 pub mod record;
-mod renamed;
+mod rename_map;
+pub mod session_store;
 pub mod spool;
-pub mod strays;
 mod times;
 pub mod tree;
 
-pub use home::Home;
-pub use record::Record;
+pub use record::SessionRecord;
+pub use session_store::SessionStore;
 
 pub mod codes {
     crate::codes! {

@@ -10,24 +10,24 @@ use gix::bstr::BStr as GixStr;
 use gix::index::entry::Mode as IndexMode;
 use gix::worktree::stack::state::ignore::Source;
 
-use super::strays::Strays;
-use super::{codes, included, link, spool};
+use super::ignored_files::IgnoredFiles;
+use super::{codes, included_files, link, spool};
 use crate::beneath::{Dir, FileKind, open_last};
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::proposal::Entry;
-use crate::repository::{Repository, leaves_out, untouched};
+use crate::repository::{Repository, index_excludes, stat_match};
 use crate::text::shell;
-use crate::worktree::{Reader, Worktree, codes as worktree_codes, is_temporary, why};
+use crate::worktree::{Reader, Worktree, codes as worktree_codes, describe_refusal, is_temporary};
 
 #[derive(Debug, Default)]
-pub struct Left {
+pub struct TreeChanges {
     /// In path order.
     pub changes: Vec<FileChange>,
     /// Paths not proposed, and why. Untrusted.
     pub passed_over: Vec<(String, String)>,
     /// Ignored by git.
-    pub strays: Strays,
+    pub ignored: IgnoredFiles,
 }
 
 /// Limit of directory depth.
@@ -40,8 +40,13 @@ const DEEP: usize = 128;
 /// # Errors
 /// `session_tree_gone`; `object_missing` for the base; `special_file` if a pipe replaces a file of
 /// rules.
-pub fn left(repository: &Repository, tree: &Path, name: Option<&str>, base: &str) -> Result<Left> {
-    let inside = at(repository, tree)?;
+pub fn read_changes(
+    repository: &Repository,
+    tree: &Path,
+    name: Option<&str>,
+    base: &str,
+) -> Result<TreeChanges> {
+    let inside = open_tree(repository, tree)?;
     let repo = inside.repo();
     let index = index(&inside, base)?;
     let known = entries(&index);
@@ -62,7 +67,7 @@ pub fn left(repository: &Repository, tree: &Path, name: Option<&str>, base: &str
         tree,
         name,
         own_index: OnceCell::new(),
-        left: Left::default(),
+        left: TreeChanges::default(),
         seen: HashSet::new(),
     };
     walk.directory(&top, BStr::new(""), 0)?;
@@ -71,14 +76,14 @@ pub fn left(repository: &Repository, tree: &Path, name: Option<&str>, base: &str
         walk.copies();
     }
     let mut left = walk.left;
-    left.strays.copies.extend(walk.linked.into_iter().chain(included::paths(tree)));
+    left.ignored.copies.extend(walk.linked.into_iter().chain(included_files::paths(tree)));
     left.changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(left)
 }
 
 /// # Errors
 /// `session_tree_gone`.
-pub(super) fn at(repository: &Repository, tree: &Path) -> Result<Repository> {
+pub(super) fn open_tree(repository: &Repository, tree: &Path) -> Result<Repository> {
     match tree.symlink_metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let (shown, name) = (tree.display(), tree.file_name().unwrap_or_default().display());
@@ -86,7 +91,7 @@ pub(super) fn at(repository: &Repository, tree: &Path) -> Result<Repository> {
                 &codes::SESSION_TREE_GONE,
                 format!("the session's tree {shown} was removed, with what no proposal had of it"),
             )
-            .hint(match elsewhere(tree) {
+            .hint(match tree_of_moved_checkout(tree) {
                 Some(other) => format!(
                     "a tree of that name lies in {}; if the checkout was moved, or copied, and this is \
                      the session's: mkdir -p {} && mv {} {}",
@@ -101,12 +106,12 @@ pub(super) fn at(repository: &Repository, tree: &Path) -> Result<Repository> {
                 ),
             }))
         }
-        _ => repository.at(tree),
+        _ => repository.with_worktree(tree),
     }
 }
 
 /// A tree for a checkout at another path.
-fn elsewhere(tree: &Path) -> Option<PathBuf> {
+fn tree_of_moved_checkout(tree: &Path) -> Option<PathBuf> {
     let (name, own) = (tree.file_name()?, tree.parent()?);
     let checkouts = std::fs::read_dir(own.parent()?).ok()?.flatten();
     let mut found: Vec<PathBuf> = checkouts
@@ -161,7 +166,7 @@ fn same<'a>(worktree: &Worktree, known: &'a Entries) -> Result<HashSet<&'a BStri
         Some((path, (RepoPath::from_tree(path).ok()?, mode, *id)))
     };
     let (paths, files): (Vec<_>, Vec<_>) = known.iter().filter_map(file).unzip();
-    let same = worktree.are_same(&files)?;
+    let same = worktree.match_blobs(&files)?;
     Ok(paths.into_iter().zip(same).filter_map(|(path, same)| same.then_some(path)).collect())
 }
 
@@ -178,7 +183,7 @@ struct Walk<'a> {
     name: Option<&'a str>,
     /// Read on demand.
     own_index: OnceCell<Option<gix::index::File>>,
-    left: Left,
+    left: TreeChanges,
     /// Base paths that exist or are passed over.
     seen: HashSet<BString>,
 }
@@ -186,7 +191,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn directory(&mut self, directory: &Dir, prefix: &BStr, depth: usize) -> Result<()> {
         let failed = |error| Error::io(format_args!("read the directory {prefix:?}"), &error);
-        let mut entries = directory.kinds().map_err(failed)?;
+        let mut entries = directory.entries_with_kind().map_err(failed)?;
         entries.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         // Readers of these files would block on a pipe.
         for (name, kind) in &entries {
@@ -235,24 +240,24 @@ impl Walk<'_> {
             .next()
             .is_some_and(|(at, _)| at.starts_with(&prefix));
         if !has_known && self.is_ignored(path, true)? {
-            self.left.strays.paths.push(path.clone());
+            self.left.ignored.paths.push(path.clone());
             return Ok(());
         }
-        let directory = match above.enter(name.as_bstr()) {
+        let directory = match above.open_directory(name.as_bstr()) {
             Ok(directory) => directory,
             Err(error) => {
-                self.keep_below(&prefix);
+                self.mark_unchanged_below(&prefix);
                 self.pass_over(path, &format!("cannot be read: {error}"));
                 return Ok(());
             }
         };
         if directory.stat(".git".into()).is_ok() {
-            self.keep_below(&prefix);
+            self.mark_unchanged_below(&prefix);
             self.pass_over(path, "is another repository");
             return Ok(());
         }
         if depth >= DEEP {
-            self.keep_below(&prefix);
+            self.mark_unchanged_below(&prefix);
             self.pass_over(path, "lies too deep");
             return Ok(());
         }
@@ -269,7 +274,7 @@ impl Walk<'_> {
             return;
         }
         // A session's tree has empty submodules.
-        let names = above.enter(name.as_bstr()).and_then(|directory| directory.names());
+        let names = above.open_directory(name.as_bstr()).and_then(|directory| directory.names());
         if names.is_ok_and(|names| !names.is_empty()) {
             self.pass_over(path, "is a submodule, of which a session proposes nothing");
         }
@@ -289,7 +294,7 @@ impl Walk<'_> {
         }
         let known = self.known.get(&path).copied();
         if known.is_none() && self.is_ignored(&path, false)? {
-            self.left.strays.paths.push(path);
+            self.left.ignored.paths.push(path);
             return Ok(());
         }
         self.seen.insert(path.clone());
@@ -327,7 +332,7 @@ impl Walk<'_> {
         }
         match read() {
             Ok(change) => self.left.changes.extend(change),
-            Err(error) => self.pass_over(&path, &why(&path.to_string(), &error)),
+            Err(error) => self.pass_over(&path, &describe_refusal(&path.to_string(), &error)),
         }
         Ok(())
     }
@@ -335,7 +340,7 @@ impl Walk<'_> {
     fn symlink(&mut self, path: BString) -> Result<()> {
         let known = self.known.get(&path).copied();
         if known.is_none() && self.is_ignored(&path, false)? {
-            self.left.strays.paths.push(path);
+            self.left.ignored.paths.push(path);
             return Ok(());
         }
         self.seen.insert(path.clone());
@@ -387,7 +392,7 @@ impl Walk<'_> {
     }
 
     fn copies(&mut self) {
-        for path in included::edited(self.repository, self.tree, &self.reader) {
+        for path in included_files::edited(self.repository, self.tree, &self.reader) {
             if !self.known.contains_key(&path) && !self.seen.contains(&path) {
                 let why = "is ignored by git, and is not as in the checkout: git add -f it in the tree, and \
                            it is proposed";
@@ -399,13 +404,15 @@ impl Walk<'_> {
     /// Sparse rules of the tree's creation may differ from the checkout's present ones: check both.
     fn is_left_out(&self, path: &str) -> bool {
         let is_sparse = || is_file(&self.tree.join(".git/info/sparse-checkout")).is_some();
-        self.repository.is_left_out(path)
-            || is_sparse() && self.own_index().is_some_and(|index| leaves_out(index, path))
+        self.repository.is_excluded(path)
+            || is_sparse() && self.own_index().is_some_and(|index| index_excludes(index, path))
     }
 
     /// True if a filter or an encoding stands between file and blob.
     fn is_foreign(&self, path: &RepoPath) -> bool {
-        self.repository.foreign([path]).is_ok_and(|found| found.iter().any(Option::is_some))
+        self.repository
+            .unsupported_conversions([path])
+            .is_ok_and(|found| found.iter().any(Option::is_some))
     }
 
     /// True by git's stat data, to the nanosecond: an edit may follow within a second of the
@@ -419,7 +426,7 @@ impl Walk<'_> {
             // git built without nanoseconds stores zero.
             let use_nsec = entry.stat.mtime.nsecs != 0;
             let options = gix::index::entry::stat::Options { use_nsec, ..Default::default() };
-            Some(entry.id == id && untouched::is_untouched(index, entry, &facts, options))
+            Some(entry.id == id && stat_match::is_untouched(index, entry, &facts, options))
         };
         is_it().unwrap_or(false)
     }
@@ -440,7 +447,7 @@ impl Walk<'_> {
         Ok(File { bytes: self.repository.blob(&entry.id)?, mode: entry.file_mode() })
     }
 
-    fn keep_below(&mut self, prefix: &BString) {
+    fn mark_unchanged_below(&mut self, prefix: &BString) {
         let below = self.known.range(prefix.clone()..);
         let below = below.take_while(|(path, _)| path.starts_with(prefix));
         self.seen.extend(below.map(|(path, _)| path.clone()));

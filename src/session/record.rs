@@ -15,7 +15,7 @@ pub const FORMAT: &str = "aye/session-record@1";
 /// commits are looked up before use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Record {
+pub struct SessionRecord {
     pub format: String,
     pub agent: String,
     /// First word, or empty.
@@ -47,7 +47,7 @@ pub struct Record {
     pub told: Option<String>,
     /// Decisions not yet reported, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub untold: Vec<Untold>,
+    pub untold: Vec<UnreportedDecision>,
 }
 
 /// After a crash, the threads show if the proposal exists.
@@ -63,7 +63,7 @@ pub struct Proposing {
 /// A decision that the tree followed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Untold {
+pub struct UnreportedDecision {
     /// `None` if the agent knows the decision, or there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
@@ -74,7 +74,7 @@ pub struct Untold {
     pub kept: Vec<(String, String)>,
 }
 
-impl Record {
+impl SessionRecord {
     /// # Errors
     /// `session_record_invalid`.
     pub fn read(name: &str, bytes: &[u8]) -> Result<Self> {
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_record_is_read_as_it_was_written() {
-        let record = Record {
+        let record = SessionRecord {
             format: FORMAT.to_owned(),
             agent: "codex".to_owned(),
             command: "codex".to_owned(),
@@ -127,21 +127,26 @@ mod tests {
             revision: None,
             run: AgentRun::new(Some("dark"), None),
             told: None,
-            untold: vec![Untold { kept: vec![("a".into(), "b".into())], ..Untold::default() }],
+            untold: vec![UnreportedDecision {
+                kept: vec![("a".into(), "b".into())],
+                ..UnreportedDecision::default()
+            }],
         };
-        assert_eq!(Record::read("x", &record.to_bytes().unwrap()).unwrap(), record);
+        assert_eq!(SessionRecord::read("x", &record.to_bytes().unwrap()).unwrap(), record);
         for (field, bad) in [("base", "HEAD"), ("base", "--output=x"), ("format", "2")] {
             let mut value = serde_json::to_value(&record).unwrap();
             value[field] = bad.into();
             let bytes = serde_json::to_vec(&value).unwrap();
-            assert!(Record::read("x", &bytes).unwrap_err().is(&codes::SESSION_RECORD_INVALID));
+            assert!(
+                SessionRecord::read("x", &bytes).unwrap_err().is(&codes::SESSION_RECORD_INVALID)
+            );
         }
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
-            let _ = Record::read("x", &bytes);
+            let _ = SessionRecord::read("x", &bytes);
         }
     }
 }

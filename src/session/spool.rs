@@ -21,7 +21,7 @@ const LARGEST: u64 = 1 << 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Said {
+pub struct SpoolRemark {
     /// Why, for the reviewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -33,14 +33,14 @@ pub struct Said {
 }
 
 /// Whole or not at all.
-pub fn leave(tree: &Path, said: &Said) -> Result<()> {
+pub fn leave(tree: &Path, said: &SpoolRemark) -> Result<()> {
     let place = tree.join(DIRECTORY);
     let failed = |error: std::io::Error| Error::file("write", &place, &error);
     let bytes = serde_json::to_vec(said).map_err(|error| Error::bug(error.to_string()))?;
     std::fs::create_dir_all(&place).map_err(failed)?;
     // Names sort by age.
     let number = std::fs::read_dir(&place).map_err(failed)?.count();
-    let name = format!("{number:06}-{:016x}.json", beneath::random());
+    let name = format!("{number:06}-{:016x}.json", beneath::random_id());
     let mut file = tempfile::NamedTempFile::new_in(&place).map_err(failed)?;
     std::io::Write::write_all(&mut file, &bytes).map_err(failed)?;
     file.persist(place.join(name)).map(drop).map_err(|error| failed(error.error))
@@ -48,10 +48,10 @@ pub fn leave(tree: &Path, said: &Said) -> Result<()> {
 
 /// Merges the remarks, later fields over earlier ones, and removes every file. aye reads only
 /// regular files of this user, with one link, within `LARGEST`. Nothing here fails.
-pub fn take(tree: &Path) -> Said {
-    let mut all = Said::default();
+pub fn take(tree: &Path) -> SpoolRemark {
+    let mut all = SpoolRemark::default();
     let Ok(top) = open_last(tree) else { return all };
-    let Ok(place) = top.enter(DIRECTORY.into()) else { return all };
+    let Ok(place) = top.open_directory(DIRECTORY.into()) else { return all };
     let mut names = place.names().unwrap_or_default();
     names.sort_unstable();
     for name in names.iter().take(MOST) {
@@ -61,7 +61,7 @@ pub fn take(tree: &Path) -> Said {
             None
         };
         let _ = place.unlink(name.as_bstr());
-        let Some(Said { description, domain, related_task_id }) = said else { continue };
+        let Some(SpoolRemark { description, domain, related_task_id }) = said else { continue };
         all.description = description.or(all.description);
         all.domain = domain.or(all.domain);
         all.related_task_id = related_task_id.or(all.related_task_id);
@@ -71,7 +71,7 @@ pub fn take(tree: &Path) -> Said {
     all
 }
 
-fn read(file: std::fs::File) -> Option<Said> {
+fn read(file: std::fs::File) -> Option<SpoolRemark> {
     let facts = file.metadata().ok()?;
     if !facts.is_file() || facts.len() > LARGEST || !is_own(&facts) {
         return None;
@@ -94,20 +94,20 @@ mod tests {
 
     use super::*;
 
-    fn said(text: &str) -> Said {
-        Said { description: Some(text.to_owned()), ..Said::default() }
+    fn said(text: &str) -> SpoolRemark {
+        SpoolRemark { description: Some(text.to_owned()), ..SpoolRemark::default() }
     }
 
     #[test]
     fn what_was_left_is_taken_once_and_the_last_word_counts() {
         let tree = tempfile::tempdir().unwrap();
-        assert_eq!(take(tree.path()), Said::default());
-        let first = Said { domain: Some("ui".to_owned()), ..said("first") };
+        assert_eq!(take(tree.path()), SpoolRemark::default());
+        let first = SpoolRemark { domain: Some("ui".to_owned()), ..said("first") };
         leave(tree.path(), &first).unwrap();
         leave(tree.path(), &said("second")).unwrap();
-        let expected = Said { domain: Some("ui".to_owned()), ..said("second") };
+        let expected = SpoolRemark { domain: Some("ui".to_owned()), ..said("second") };
         assert_eq!(take(tree.path()), expected);
-        assert_eq!(take(tree.path()), Said::default());
+        assert_eq!(take(tree.path()), SpoolRemark::default());
         assert!(!tree.path().join(DIRECTORY).exists());
     }
 
@@ -131,7 +131,7 @@ mod tests {
         }
         let mut rounds = 0;
         while place.exists() && rounds < 30 {
-            assert_eq!(take(tree.path()), Said::default());
+            assert_eq!(take(tree.path()), SpoolRemark::default());
             rounds += 1;
             let _ = std::fs::remove_dir(place.join("g.json"));
         }
@@ -140,7 +140,7 @@ mod tests {
         std::fs::create_dir(tree.path().join("elsewhere")).unwrap();
         std::fs::write(tree.path().join("elsewhere/a.json"), r#"{"description":"x"}"#).unwrap();
         std::os::unix::fs::symlink(tree.path().join("elsewhere"), &place).unwrap();
-        assert_eq!(take(tree.path()), Said::default());
+        assert_eq!(take(tree.path()), SpoolRemark::default());
         assert!(tree.path().join("elsewhere/a.json").exists());
     }
 

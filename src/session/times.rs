@@ -13,7 +13,7 @@ use gix::index::fs::Metadata as Facts;
 use gix::index::{Entry, File, PathStorageRef, State, decode, write};
 
 use crate::error::{Error, Result};
-use crate::repository::{Repository, untouched};
+use crate::repository::{Repository, stat_match};
 
 /// More threads would wait for the same file system; fewer files do not repay one.
 const MOST: usize = 4;
@@ -80,7 +80,7 @@ fn one(
     let is_known = |known: &Entry| {
         known.id == entry.id
             && Facts::from_path_no_follow(&from)
-                .is_ok_and(|facts| untouched::is_untouched(own, known, &facts, Options::default()))
+                .is_ok_and(|facts| stat_match::is_untouched(own, known, &facts, Options::default()))
     };
     let is_same = || matches!((fs::read(&from), fs::read(&to)), (Ok(own), Ok(it)) if own == it);
     if own.entry_by_path(path).is_some_and(is_known) || is_same() {

@@ -6,7 +6,7 @@ use std::path::Path;
 use bstr::{BString, ByteSlice as _};
 use gix::index::entry::Mode;
 
-use super::{codes, included, read, spool, times};
+use super::{codes, included_files, read, spool, times};
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::git::codes::GIT_FAILED;
@@ -191,7 +191,7 @@ pub fn make(
         _ => "sha256",
     };
     Git::new(repository.common_dir())
-        .fresh()
+        .without_local_env()
         // aye reads the tree's refs as files: override the user's default format.
         .config("init.defaultRefFormat", "files")
         .env("GIT_DEFAULT_REF_FORMAT", "files")
@@ -201,7 +201,8 @@ pub fn make(
         .arg(tree)
         .run()?;
     share(repository, session, tree)?;
-    let inside = || Git::new(tree).fresh().without_hooks().env("GIT_LFS_SKIP_SMUDGE", "1");
+    let inside =
+        || Git::new(tree).without_local_env().without_hooks().env("GIT_LFS_SKIP_SMUDGE", "1");
     let refs = ["for-each-ref", "--format=create %(refname) %(objectname)"];
     let refs = git(repository)?.args(refs).args(["refs/heads", "refs/tags"]).run()?;
     inside().args(["update-ref", "--stdin"]).stdin(refs).run()?;
@@ -211,7 +212,7 @@ pub fn make(
     };
     inside().args(["read-tree", "-mu", "HEAD"]).run()?;
     times::follow(repository, tree)?;
-    included::copy(repository, tree)?;
+    included_files::copy(repository, tree)?;
     let index = read::index(repository, commit)?;
     let modules = index.entries().iter().filter(|entry| entry.mode == Mode::COMMIT);
     let paths = modules.map(|entry| entry.path(&index)).filter(|path| {
@@ -267,7 +268,7 @@ fn share(repository: &Repository, session: (&Path, &str), tree: &Path) -> Result
         }
     }
     let set = |key: &str, value: &OsStr| {
-        let git = Git::new(tree).fresh().args(["config", "--local", key]).arg(value);
+        let git = Git::new(tree).without_local_env().args(["config", "--local", key]).arg(value);
         git.run().map(drop)
     };
     for key in TAKEN_OVER {

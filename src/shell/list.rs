@@ -3,7 +3,7 @@
 //! The kernel stops every write regardless. These lists give a clear answer before anything runs,
 //! and tell the kernel which programs may start.
 
-use super::text::{Command, Word};
+use super::parser::{Command, Word};
 use super::{Refusal, Result};
 
 pub const PROGRAMS: &[&str] = &[
@@ -79,7 +79,7 @@ const SHOWN: &str = "color. column.ui= core.pager=cat core.quotepath= diff.mnemo
                      diff.renames= log.date= log.decorate= log.showsignature=false";
 
 /// Programs often tried, and alternatives.
-const INSTEAD: &[(&str, &str)] = &[
+const ALTERNATIVES: &[(&str, &str)] = &[
     ("tee less more man bat", "what is printed is returned to you; cut it with `head`"),
     (
         "sh bash zsh eval exec source . env nohup nice time",
@@ -92,7 +92,7 @@ const INSTEAD: &[(&str, &str)] = &[
 
 fn instead(name: &str) -> &'static str {
     let is_its = |row: &&(&str, &str)| row.0.split(' ').any(|other| other == name);
-    let row = INSTEAD.iter().find(is_its);
+    let row = ALTERNATIVES.iter().find(is_its);
     row.map_or("`aye shell --programs` lists what may run", |(_, hint)| hint)
 }
 
@@ -114,7 +114,7 @@ pub fn check(command: &Command) -> Result<Needs<'_>> {
     let name = first.text.as_str();
     let mut needs = Needs { programs: vec![name], ..Needs::default() };
     let is_one = |words: &[&str]| args.first().is_some_and(|word| words.contains(&&*word.text));
-    if first.changes && name != "[" {
+    if first.is_expanded && name != "[" {
         return refuse(first, "is not the name of a program", "write it without expansions");
     } else if name == "command" && !is_one(&["-v", "-V"]) {
         return refuse(first, "is only for `command -v NAME`", "name the program itself");
@@ -180,7 +180,7 @@ fn xargs(args: &[Word]) -> Result<&str> {
     let Some((first, args)) = rest.split_first() else { return Ok("echo") };
     let name = first.text.as_str();
     let is_listed = matches!(name, "echo" | "printf" | "test") || PROGRAMS.contains(&name);
-    if first.changes || !is_listed || matches!(name, "git" | "xargs") {
+    if first.is_expanded || !is_listed || matches!(name, "git" | "xargs") {
         return refuse(
             first,
             "is not started by xargs",
@@ -214,7 +214,7 @@ fn git<'a>(mut args: &'a [Word], first: &Word, needs: &mut Needs<'a>) -> Result<
     };
     let name = verb.text.as_str();
     let is_listed = VERBS.contains(&name) || VERBS_OF_FILES.contains(&name);
-    if verb.changes || !is_listed {
+    if verb.is_expanded || !is_listed {
         let hint = match name {
             "fetch" | "pull" | "push" | "clone" | "ls-remote" => instead("curl"),
             "submodule" => "use `cat .gitmodules` and `git ls-files -s | grep ^160000`",
@@ -302,7 +302,7 @@ fn other_form(verb: &str, args: &[Word]) -> Option<&'static str> {
 /// of its own, no operand to write, and no flag that an expansion could add.
 pub fn is_inert(command: &Command) -> bool {
     let Some((first, args)) = command.split_first() else { return true };
-    let is_fixed = !args.iter().any(|word| word.changes);
+    let is_fixed = !args.iter().any(|word| word.is_expanded);
     let is_flag = |word: &Word| word.text.starts_with(['-', '+']);
     let is_lines =
         |word: &Word| word.text.bytes().all(|b| b.is_ascii_digit() || b",$p;".contains(&b));

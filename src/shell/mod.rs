@@ -6,26 +6,26 @@
 //! programs and the network, and limits reading to the repository and system files. Safety does not
 //! depend on the list: a test runs every hostile command without it.
 
-pub mod denied;
+pub mod deny_list;
 mod git;
 mod groups;
 pub mod list;
+mod machine;
 mod mask;
-mod plain;
+pub mod parser;
 mod plan;
 pub mod programs;
-mod reads;
+mod read_grants;
 pub mod run;
 pub mod sandbox;
-pub mod text;
-mod world;
+mod without_landlock;
 
 use crate::error::Error;
 
 pub use git::places;
+pub use machine::Machine;
 pub use plan::{Plan, plan};
 pub use run::{Request, RunOutcome, run};
-pub use world::World;
 
 pub mod codes {
     crate::codes! {

@@ -2,19 +2,19 @@
 
 use std::ops::Range;
 
-use super::{Result, World, list, plain, text};
+use super::{Machine, Result, list, parser, without_landlock};
 
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     pub text: String,
     /// Runs without a shell.
-    pub alone: Option<Vec<String>>,
+    pub argv: Option<Vec<String>>,
     pub programs: Vec<String>,
     pub is_configuration: bool,
 }
 
-pub fn plan(source: &str, world: &World) -> Result<Plan> {
-    let text = text::read(source)?;
+pub fn plan(source: &str, world: &Machine) -> Result<Plan> {
+    let text = parser::read(source)?;
     let mut plan = Plan::default();
     let mut edits: Vec<(Range<usize>, &str)> = Vec::new();
     for command in &text.commands {
@@ -24,7 +24,7 @@ pub fn plan(source: &str, world: &World) -> Result<Plan> {
         edits.extend(needs.edits.into_iter().map(|(at, words)| (at..at, words)));
     }
     if !world.layers.is_sandbox() {
-        plan.alone = Some(plain::argv(source, &text.commands, &edits, world)?);
+        plan.argv = Some(without_landlock::argv(source, &text.commands, &edits, world)?);
         return Ok(plan);
     }
     // Opened beforehand: the sandbox forbids opening for writing.

@@ -32,7 +32,7 @@ pub struct Search {
 
 /// Programs with their interpreters, and directories outside the system that they read.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct AllowedPrograms {
     pub(super) programs: Vec<PathBuf>,
     pub(super) directories: Vec<PathBuf>,
 }
@@ -60,7 +60,7 @@ impl Search {
     }
 
     /// Skips a missing program: the shell reports it.
-    pub(super) fn add(&self, name: &str, home: Option<&Path>, found: &mut Found) {
+    pub(super) fn add(&self, name: &str, home: Option<&Path>, found: &mut AllowedPrograms) {
         let Some(place) = self.find(name) else { return };
         let real = place.canonicalize().unwrap_or_else(|_| place.clone());
         self.add_program(&place, found);
@@ -84,7 +84,7 @@ impl Search {
 
     /// Adds a program with its loader, script interpreter, and the program that `/usr/bin/env`
     /// finds.
-    pub(super) fn add_program(&self, program: &Path, found: &mut Found) {
+    pub(super) fn add_program(&self, program: &Path, found: &mut AllowedPrograms) {
         if found.programs.iter().any(|known| known == program) {
             return;
         }

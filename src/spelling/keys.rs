@@ -7,10 +7,10 @@ use serde_ignored::Path;
 use serde_json::Value as Json;
 use serde_path_to_error::Track;
 
-use super::{meant, nearest, one_of};
+use super::{did_you_mean_hint, nearest, one_of};
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Misread<E> {
+pub enum SettingsError<E> {
     Unknown(UnknownKey),
     /// Path of a known key with a wrong value (empty: the whole text), and the error.
     Value(String, E),
@@ -28,7 +28,7 @@ pub struct UnknownKey {
 ///
 /// # Errors
 /// The first unknown key, or else the first wrong value.
-pub fn decode<'de, T, D>(settings: D) -> Result<T, Misread<D::Error>>
+pub fn decode<'de, T, D>(settings: D) -> Result<T, SettingsError<D::Error>>
 where
     T: DeserializeOwned + JsonSchema,
     D: Deserializer<'de>,
@@ -40,10 +40,10 @@ where
         unknown.get_or_insert_with(|| steps(&path));
     });
     match unknown {
-        Some(steps) => Err(Misread::Unknown(unknown_key::<T>(&steps))),
+        Some(steps) => Err(SettingsError::Unknown(unknown_key::<T>(&steps))),
         None => read.map_err(|error| {
             let at = track.path().to_string();
-            Misread::Value(if at == "." { String::new() } else { at }, error)
+            SettingsError::Value(if at == "." { String::new() } else { at }, error)
         }),
     }
 }
@@ -84,7 +84,7 @@ fn unknown_key<T: JsonSchema>(steps: &[String]) -> UnknownKey {
     // YAML and TOML distinguish case; known keys are lower case with `_`.
     let written = key.to_ascii_lowercase().replace('-', "_");
     let hint = match nearest(&written, names.clone()) {
-        Some(near) => meant(&joined(parents, near)),
+        Some(near) => did_you_mean_hint(&joined(parents, near)),
         None => one_of(names),
     };
     UnknownKey { at: joined(parents, key), hint }

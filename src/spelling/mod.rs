@@ -18,7 +18,7 @@ pub fn nearest<'a>(key: &str, names: impl Iterator<Item = &'a str>) -> Option<&'
         .map(|(_, name)| name)
 }
 
-pub fn meant(name: &str) -> String {
+pub fn did_you_mean_hint(name: &str) -> String {
     format!("did you mean '{name}'?")
 }
 
@@ -28,5 +28,5 @@ pub fn one_of<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// A hint with the nearest name, or with all names.
 pub fn did_you_mean<'a>(key: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
-    nearest(key, names.clone()).map_or_else(|| one_of(names), meant)
+    nearest(key, names.clone()).map_or_else(|| one_of(names), did_you_mean_hint)
 }

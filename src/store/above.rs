@@ -7,8 +7,8 @@ use gix::objs::{Kind, Tree};
 
 use super::objects::{Batch, object_id};
 use super::{Store, trees, write};
-use crate::changeset::merge::Sides;
-use crate::changeset::plan::{Resolved, plan};
+use crate::changeset::merge::MergeLabels;
+use crate::changeset::plan::{MergeStatus, plan};
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
 use crate::proposal::{Actor, ActorKind, Revision};
@@ -31,12 +31,12 @@ impl Store {
     pub fn commit_onto(&self, base: &str, revision: &Revision, message: &str) -> Result<String> {
         let planned = || -> Result<Vec<(RepoPath, Option<File>)>> {
             let changes = self.changeset(revision)?.into_changes();
-            let sides = Sides { ours: "", theirs: "" };
+            let sides = MergeLabels { ours: "", theirs: "" };
             let plan = plan(&changes, &*self.repository().files_of(object_id(base)?)?, sides)?;
             let made = changes.into_iter().zip(plan.files);
             Ok(made
                 .map(|(change, planned)| match planned.outcome {
-                    Resolved::Conflict(_) => (change.path, change.after),
+                    MergeStatus::Conflict(_) => (change.path, change.after),
                     _ => (planned.path, planned.after),
                 })
                 .collect())

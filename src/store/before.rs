@@ -11,7 +11,7 @@ use super::objects::Batch;
 use super::{Store, refs, trees};
 use crate::changeset::RepoPath;
 use crate::error::Result;
-use crate::flush::Method;
+use crate::flush::FlushMethod;
 use crate::proposal::Entry;
 
 fn name(patch: &str) -> String {
@@ -37,7 +37,7 @@ impl Store {
         }
         let mut batch = Batch::new(self.repository());
         let tree = trees::edit(self.repository().repo(), &mut batch, Tree::empty(), &leaves)?;
-        batch.write(Method::No)?;
+        batch.write(FlushMethod::No)?;
         refs::set(self.repository(), &name(patch), tree)
     }
 

@@ -68,7 +68,7 @@ impl Store {
     }
 
     pub fn at(&self, top: &Path) -> Result<Self> {
-        let repository = self.repository.at(top)?;
+        let repository = self.repository.with_worktree(top)?;
         Ok(Self { in_trial: self.in_trial, ..Self::of(repository) })
     }
 
@@ -198,7 +198,7 @@ impl Store {
     pub fn accept(&self, changeset: &Changeset) -> Result<()> {
         changeset.changes().iter().try_for_each(|change| self.accept_name(change))?;
         changeset.limit_sizes(self.repository.settings()?.max_file_size)?;
-        self.repository.refuse_twins(
+        self.repository.refuse_case_collisions(
             changeset.changes().iter().map(|change| (&change.path, change.after.is_some())),
         )?;
         let creates = changeset.changes().iter().any(|change| change.before.is_none());

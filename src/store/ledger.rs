@@ -90,7 +90,7 @@ impl Ledger {
         let why = format!("more than {MOST_FETCHED} chunks of other clones");
         let excess = excess.map(|chunk| SetAside::new(chunk.name, &codes::TOO_MANY_REFS, &why));
         Self {
-            repository: store.repository().again(),
+            repository: store.repository().reopened(),
             excess: excess.collect(),
             chunks: own.into_iter().chain(fetched).collect(),
             copies,
@@ -420,7 +420,7 @@ mod tests {
                 .collect();
             let mut batch = Batch::new(scene.store.repository());
             let chunk = compose(&mut batch, &threads, DateTime::UNIX_EPOCH).unwrap();
-            batch.write(crate::flush::Method::No).unwrap();
+            batch.write(crate::flush::FlushMethod::No).unwrap();
             let name = match is_fetched {
                 true => format!("{}origin/0123456789abcdef/closed/{chunk}", refs::REMOTES),
                 false => Space::Shared.chunk(&chunk),

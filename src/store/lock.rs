@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use super::{Store, codes};
 use crate::beneath::Access;
 use crate::error::{Error, Result};
-use crate::patience::Wait;
-use crate::private::Directory;
+use crate::private::PrivateDirectory;
+use crate::process_wait::Wait;
 
 /// Longest wait for one writer. A write takes milliseconds, so this one hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -47,7 +47,7 @@ impl Lock {
     /// # Errors
     /// `private_dir_unsafe`; `busy` if one writer has it for longer than [`PATIENCE`], or many for
     /// longer than [`MOST_PATIENCE`]; `io_error` if the file cannot be created.
-    pub(super) fn acquire(directory: &Directory) -> Result<Self> {
+    pub(super) fn acquire(directory: &PrivateDirectory) -> Result<Self> {
         let file = directory.file(NAME.into(), Access::Lock)?;
         let path = || directory.path().join(NAME);
         let mut wait = Wait::begin();
@@ -62,13 +62,13 @@ impl Lock {
                 Err(TryLockError::WouldBlock)
                     if turn.elapsed() < PATIENCE && wait.elapsed() < MOST_PATIENCE =>
                 {
-                    wait.goes_on(|| format!("{} holds {}", holder(&file), path().display()));
+                    wait.report_once(|| format!("{} holds {}", holder(&file), path().display()));
                     let latest = file.metadata().and_then(|facts| facts.modified()).ok();
                     if latest != taken {
                         (turn, taken) = (Instant::now(), latest);
                     }
                     // Jitter separates processes that started together.
-                    let jitter = crate::beneath::random() % 1024;
+                    let jitter = crate::beneath::random_id() % 1024;
                     std::thread::sleep(pause + pause * (jitter as u32) / 1024);
                     pause = (pause * 2).min(Duration::from_millis(8));
                 }
@@ -142,7 +142,7 @@ fn mark_turn(file: &File) {
 }
 
 /// The last holder's note; unchanged as long as nobody has worked on it.
-pub(super) fn noted(directory: &Directory) -> String {
+pub(super) fn noted(directory: &PrivateDirectory) -> String {
     directory.file(NAME.into(), Access::Read).map(|file| text(&file)).unwrap_or_default()
 }
 

@@ -26,7 +26,7 @@ use crate::changeset::RepoPath;
 use crate::changeset::hunks::Lines;
 use crate::error::Result;
 use crate::proposal::event::{On, Subject};
-use crate::proposal::steps::{self, Step};
+use crate::proposal::steps::{self, FileStep};
 use crate::proposal::{ChangeRecord, Data, Entry, Proposal, ProposalId, State, Status, fold};
 
 /// The first line of both files. A file of another version is ignored.
@@ -91,7 +91,7 @@ pub struct Digest {
     pub files: Vec<ChangedFile>,
     /// Results of earlier revisions and of every apply, by file.
     pub made: Vec<(RepoPath, Option<Entry>)>,
-    pub(super) approved: Vec<Step>,
+    pub(super) approved: Vec<FileStep>,
     /// The basis of the marks, and the marks, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) marks: Option<(String, String)>,
@@ -257,7 +257,9 @@ impl Digest {
             on: current.on.clone(),
             files,
             made: made.collect(),
-            approved: decided.flat_map(|decision| steps::of_events(proposal, decision)).collect(),
+            approved: decided
+                .flat_map(|decision| steps::decision_steps(proposal, decision))
+                .collect(),
             marks: known.and_then(|known| known.marks.clone()),
         }
     }

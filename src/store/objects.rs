@@ -20,7 +20,7 @@ use gix::ObjectId;
 use gix::objs::{Exists as _, Kind};
 
 use crate::error::{Error, Result};
-use crate::flush::{Method, OPEN};
+use crate::flush::{FlushMethod, OPEN};
 use crate::repository::{Repository, loose_path};
 
 /// Size up to which a loose object is stored, not compressed. File systems allocate blocks of 4
@@ -173,7 +173,7 @@ impl<'repo> Batch<'repo> {
             return Ok(());
         }
         // It is read again as soon as it is recorded.
-        self.repository.expect(id, kind, data);
+        self.repository.cache_object(id, kind, data);
         if !(self.present.exists(&id) && self.freshen(&id)) {
             let packed = self.deflate(kind, data)?;
             self.waiting.push((id, packed));
@@ -206,9 +206,9 @@ impl<'repo> Batch<'repo> {
     /// Writes the objects, as durably as the settings ask.
     pub(super) fn write_durably(&mut self, repository: &Repository) -> Result<()> {
         self.write(if repository.settings()?.durable {
-            Method::durable(&self.directory, repository.common_dir())
+            FlushMethod::durable(&self.directory, repository.common_dir())
         } else {
-            Method::No
+            FlushMethod::No
         })
     }
 
@@ -217,7 +217,7 @@ impl<'repo> Batch<'repo> {
     ///
     /// # Errors
     /// `disk_full`, `read_only`, `io_error`; temporaries are removed.
-    pub(super) fn write(&mut self, flush: Method) -> Result<()> {
+    pub(super) fn write(&mut self, flush: FlushMethod) -> Result<()> {
         let mut temporaries = Temporaries(Vec::with_capacity(self.waiting.len()));
         for some in self.waiting.chunks(OPEN) {
             let mut files = Vec::with_capacity(some.len());
@@ -244,7 +244,7 @@ impl<'repo> Batch<'repo> {
         let failed =
             |error: &std::io::Error| Error::file("write a git object to", &self.directory, error);
         // `git gc` removes files with this prefix after a crash.
-        let name = format!("tmp_obj_aye{:016x}", crate::beneath::random());
+        let name = format!("tmp_obj_aye{:016x}", crate::beneath::random_id());
         let path = self.directory.join(name);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);

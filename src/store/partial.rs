@@ -92,7 +92,7 @@ impl Store {
     /// Requests the missing ones of `wanted` from the promisor remote. Returns true if it sent any.
     pub(super) fn ask(&self, mut wanted: BTreeSet<ObjectId>) -> bool {
         let Some(remote) = self.repository().promisor() else { return false };
-        if crate::git::kept_offline().is_some() {
+        if crate::git::offline_key().is_some() {
             return false;
         }
         wanted.retain(|id| !self.repository().repo.objects.exists(id));

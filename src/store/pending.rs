@@ -12,7 +12,7 @@ use super::objects::Batch;
 use super::trees::{self, Leaf};
 use super::{Store, View, refs};
 use crate::error::Result;
-use crate::flush::Method;
+use crate::flush::FlushMethod;
 use crate::proposal::{Proposal, ProposalId, trailers};
 use crate::repository::damaged;
 use crate::text;
@@ -35,9 +35,9 @@ pub(super) fn make(
         None => base(store, proposal, head, &mut batch)?,
     };
     // The next step reads this tree.
-    batch.write(Method::No)?;
+    batch.write(FlushMethod::No)?;
     let commit = on_base(store, proposal, base, &mut batch)?;
-    batch.write(Method::No)?;
+    batch.write(FlushMethod::No)?;
     refs::set(store.repository(), &name(&proposal.id), commit)?;
     Ok(commit)
 }

@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 use crate::proposal::document::Approval;
 use crate::proposal::event::Subject;
 use crate::proposal::fold::undone_patch;
-use crate::proposal::steps::Step;
-use crate::proposal::{Data, Entry, Proposal, ProposalId, Stamped, Status, codes, id};
+use crate::proposal::steps::FileStep;
+use crate::proposal::{Data, Entry, Proposal, ProposalId, Status, StoredEvent, codes, id};
 
 /// Characters of a description beside an id, and of a staging id's date.
 const MOST_NAMED: usize = 40;
@@ -339,7 +339,7 @@ impl View<'_> {
 
 impl View<'_> {
     /// The steps that people approved for the file at `path`, newest proposals first.
-    pub fn approved_steps(&self, path: &RepoPath) -> Result<Vec<(ProposalId, Step)>> {
+    pub fn approved_steps(&self, path: &RepoPath) -> Result<Vec<(ProposalId, FileStep)>> {
         let decided: Vec<Row> = self.decided(Some(&memo::spelled(path)))?.collect();
         let mut rows: Vec<_> = digests(self.open()?.iter().chain(&decided)).collect();
         rows.sort_by_key(|(_, digest)| std::cmp::Reverse(digest.summary.created_at));
@@ -578,14 +578,14 @@ fn named(id: &ProposalId, description: Option<String>) -> String {
 #[derive(Clone, Debug)]
 pub struct LogEntry {
     pub id: ProposalId,
-    pub stamped: Stamped,
+    pub stamped: StoredEvent,
 }
 
 #[derive(Clone, Debug)]
 pub struct DirectPatch {
     pub id: ProposalId,
-    pub stamped: Stamped,
-    pub undone: Option<Stamped>,
+    pub stamped: StoredEvent,
+    pub undone: Option<StoredEvent>,
 }
 
 impl View<'_> {
@@ -642,14 +642,14 @@ impl View<'_> {
     pub fn plan_tip(
         &self,
         branch: &str,
-        is_valid: impl Fn(&Stamped) -> bool,
-    ) -> Result<Option<(ObjectId, Stamped)>> {
+        is_valid: impl Fn(&StoredEvent) -> bool,
+    ) -> Result<Option<(ObjectId, StoredEvent)>> {
         let word = format!("\"subject\":{{\"plan\":{}}}", memo::spelled(&branch));
         let decided: Vec<Row> = self.decided(Some(&word))?.collect();
         let is_it = |row: &&Row| matches!(&row.subject, About::Plan(of) if of == branch);
         let mut rows: Vec<&Row> = self.open()?.iter().chain(&decided).filter(is_it).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.last));
-        let mut found: Option<(ObjectId, Stamped)> = None;
+        let mut found: Option<(ObjectId, StoredEvent)> = None;
         for row in rows {
             let known = found.as_ref().map(|(_, it)| (it.event.time, it.id.clone()));
             if known.as_ref().is_some_and(|(time, _)| time.timestamp_millis() > row.last) {
@@ -677,7 +677,7 @@ pub struct LogPages<'v> {
     unread: Vec<(i64, ObjectId)>,
     /// Events that were read, by time, thread and place in it. An event with an earlier time than
     /// its predecessor in the thread gets the latter's.
-    read: BTreeMap<(i64, ObjectId, usize), Stamped>,
+    read: BTreeMap<(i64, ObjectId, usize), StoredEvent>,
     error: Option<Error>,
 }
 

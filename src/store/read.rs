@@ -40,7 +40,7 @@ impl Store {
     /// The bytes of the blob `id` (hex), of at most `most`. A partial clone fetches it.
     pub fn blob_of_at_most(&self, id: &str, most: u64) -> Result<Vec<u8>> {
         if self.lacks(id) {
-            return Err(self.repository().absent(id));
+            return Err(self.repository().missing_blob_error(id));
         }
         self.repository().blob_of_at_most(id, most)
     }

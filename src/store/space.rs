@@ -98,7 +98,7 @@ impl Store {
             self.repository().git()?.args(["config", "--local", "--get", "aye.clone"]).answer()?;
         let mut id = answer.stdout.to_str_lossy().trim().to_owned();
         if id.is_empty() {
-            id = format!("{:016x}", crate::beneath::random());
+            id = format!("{:016x}", crate::beneath::random_id());
             self.repository().git()?.args(["config", "--local", "aye.clone", &id]).run()?;
         }
         let id = accepted(id)?;
@@ -146,7 +146,7 @@ impl Store {
         if let Some(former) = self.clone_id() {
             git()?.args(["--add", "aye.formerClone", &former]).run()?;
         }
-        let id = format!("{:016x}", crate::beneath::random());
+        let id = format!("{:016x}", crate::beneath::random_id());
         git()?.args(["--replace-all", "aye.clone", &id]).run()?;
         *self.made_clone_id.borrow_mut() = Some(id.clone());
         Ok(id)

@@ -10,7 +10,7 @@ use crate::proposal::event::{
     BlobRef, Comment, Effect, Evidence, FileOutcome, InputForm, Note, RevisionReason, Subject,
     Verdict, Written,
 };
-use crate::proposal::manifest::{ApprovedAs, Blob, Manifest, Record, Residue};
+use crate::proposal::manifest::{Blob, EntryOutcome, Manifest, ManifestEntry, OtherChanges};
 use crate::proposal::rules::{Permits, Verb};
 use crate::proposal::{
     Actor, ActorKind, Authority, Caller, Entry, Proposal, ProposalId, State, Status,
@@ -23,7 +23,8 @@ struct Fixture {
 
 fn fixture() -> Fixture {
     let directory = tempfile::tempdir().unwrap();
-    let git = |args: &[&str]| Git::new(directory.path()).fresh().args(args).text().unwrap();
+    let git =
+        |args: &[&str]| Git::new(directory.path()).without_local_env().args(args).text().unwrap();
     git(&["init", "-q", "-b", "main"]);
     for (key, value) in
         [("user.name", "Ada"), ("user.email", "ada@example.com"), ("core.fsync", "none")]
@@ -103,8 +104,8 @@ fn manifest(proposal: &Proposal) -> Manifest {
     let change = &proposal.current().changes[0];
     let [now, after] = change.sides();
     let base: Option<Blob> = now.clone();
-    let (path, outcome, residue) = (change.path.clone(), ApprovedAs::Clean, Residue::None);
-    Manifest::new(vec![Record { path, base, now, after, outcome, residue }])
+    let (path, outcome, residue) = (change.path.clone(), EntryOutcome::Clean, OtherChanges::None);
+    Manifest::new(vec![ManifestEntry { path, base, now, after, outcome, residue }])
 }
 
 fn apply(store: &Store, second: i64, proposal: &Proposal) -> Proposal {
@@ -179,7 +180,8 @@ fn an_apply_counts_and_an_undo_ends_it() {
     let undone = store.view().unwrap().proposal(&proposal.id).unwrap();
     assert_eq!((undone.status(at(3)), undone.skipped.len()), (Status::Pending, 0));
     assert_eq!(undone.undone.len(), 1);
-    let fsck = Git::new(directory.path()).fresh().args(["fsck", "--strict"]).answer().unwrap();
+    let fsck =
+        Git::new(directory.path()).without_local_env().args(["fsck", "--strict"]).answer().unwrap();
     assert!(fsck.ok(), "{fsck:?}");
 }
 
@@ -277,13 +279,13 @@ fn plans_and_patches_are_threads_of_their_own() {
         let sha256 = crate::sha256::hex(text.as_bytes());
         Some(Blob { id: hash(&store, text), mode: "100644".into(), sha256 })
     };
-    let back = Manifest::new(vec![Record {
+    let back = Manifest::new(vec![ManifestEntry {
         path: RepoPath::new("a.txt").unwrap(),
         base: side("one\n"),
         now: side("patched\n"),
         after: side("one\n"),
-        outcome: ApprovedAs::Clean,
-        residue: Residue::None,
+        outcome: EntryOutcome::Clean,
+        residue: OtherChanges::None,
     }]);
     let undo = authority(Verb::Undo, None);
     let new = NewDecision {

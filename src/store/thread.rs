@@ -18,7 +18,8 @@ use super::{Space, Store, codes, space};
 use crate::error::{Code, Error, Result};
 use crate::proposal::statement::{ends_sha256, parse_ends};
 use crate::proposal::{
-    Data, Event, History, Manifest, Papers, ProposalId, Stamped, Statement, codes as proposal_codes,
+    Data, DecisionDocuments, Event, History, Manifest, ProposalId, Statement, StoredEvent,
+    codes as proposal_codes,
 };
 
 /// Events, and bytes of their commits, that a ref may lead to.
@@ -524,7 +525,7 @@ struct Node {
     weight: u64,
     listed: u64,
     /// `None` once no good ref is known to lead here.
-    stamped: Option<Stamped>,
+    stamped: Option<StoredEvent>,
     is_open: bool,
 }
 
@@ -706,22 +707,22 @@ impl<'s> Reading<'s> {
         let event = Event::from_line(line, statement.as_ref());
         let event = event.map_err(|error| not(error.message()))?;
         let papers = statement.filter(|_| matches!(event.data, Data::Decision(_)));
-        let papers = papers.zip(statements.first()).map(|(statement, line)| Papers {
+        let papers = papers.zip(statements.first()).map(|(statement, line)| DecisionDocuments {
             statement,
             sha256: crate::sha256::hex(line),
             manifest: None,
-            ends: Vec::new(),
+            ended_statements: Vec::new(),
             fault: None,
         });
         let named = papers.as_ref().map(|papers| &papers.statement);
         let is_open = event.list().is_some()
             || named.is_some_and(|named| named.manifest.is_some() || named.ends.is_some());
-        let stamped = Stamped {
+        let stamped = StoredEvent {
             id: id.to_string(),
             sha256: crate::sha256::hex(line),
             parents: header.parents.iter().map(ToString::to_string).collect(),
             event,
-            papers,
+            documents: papers,
         };
         Ok(Node {
             parents: header.parents,
@@ -818,7 +819,7 @@ impl<'s> Reading<'s> {
             let data = blob(name, Some(&list.id), MOST_LISTED)?;
             stamped.event.put_list(&data).map_err(|error| Some(not(error.message())))?;
         }
-        if let Some(papers) = &mut stamped.papers {
+        if let Some(papers) = &mut stamped.documents {
             if let Some(named) = &papers.statement.manifest {
                 let data = blob("manifest", Some(&named.id), MOST_LISTED)?;
                 papers.manifest = Manifest::from_bytes(&data).ok();
@@ -830,7 +831,7 @@ impl<'s> Reading<'s> {
             }
             if let Some(named) = &papers.statement.ends {
                 match parse_ends(&blob("ends", None, MOST_BYTES)?) {
-                    Some(ends) if ends_sha256(&ends) == *named => papers.ends = ends,
+                    Some(ends) if ends_sha256(&ends) == *named => papers.ended_statements = ends,
                     Some(_) => {
                         papers.fault = Some("its ends are not those that the statement names")
                     }

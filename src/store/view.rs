@@ -16,7 +16,7 @@ use super::trouble::Trouble;
 use super::{Space, Store, Summary};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
-use crate::proposal::{Event, Proposal, ProposalId, Stamped, fold, id};
+use crate::proposal::{Event, Proposal, ProposalId, StoredEvent, fold, id};
 use crate::repository::idle;
 
 /// Bytes of threads that a view keeps after they were read.
@@ -251,7 +251,7 @@ impl<'s> View<'s> {
 
     /// True if this clone has recorded the event `stamped` of `id`: the event names this clone, and
     /// a ref of this clone, which no fetch can move, leads to it.
-    pub fn has_recorded(&self, id: &ProposalId, stamped: &Stamped) -> Result<bool> {
+    pub fn has_recorded(&self, id: &ProposalId, stamped: &StoredEvent) -> Result<bool> {
         let thread = self.thread(id)?;
         let own = thread.own.filter(|_| self.is_from_here(&stamped.event));
         let own = own.and_then(|own| thread.history.at(&own.to_string()));

@@ -18,16 +18,16 @@ pub fn block(text: &str) -> Cow<'_, str> {
 
 /// As [`line()`], and trailing spaces become `\x20`.
 pub fn name(text: &str) -> String {
-    told_apart(line(text).into_owned())
+    escape_trailing_spaces(line(text).into_owned())
 }
 
 /// Invalid UTF-8 becomes `\xNN`.
 pub fn bytes_name(name: &[u8]) -> String {
-    told_apart(bytes_line(name))
+    escape_trailing_spaces(bytes_line(name))
 }
 
 /// Escapes trailing spaces, which make a name look like another.
-fn told_apart(mut name: String) -> String {
+fn escape_trailing_spaces(mut name: String) -> String {
     let end = name.trim_end_matches(' ').len();
     let blanks = name.split_off(end);
     name + &blanks.replace(' ', "\\x20")

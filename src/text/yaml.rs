@@ -32,13 +32,13 @@ pub fn is_too_deep(text: &[u8]) -> bool {
 
 /// One YAML document, with escapes for unsafe characters and the field order of JSON.
 pub fn document<T: Serialize>(value: &T) -> Result<String> {
-    written(&serde_json::to_value(value).map_err(|error| Error::bug(error.to_string()))?)
+    write_document(&serde_json::to_value(value).map_err(|error| Error::bug(error.to_string()))?)
 }
 
-fn written(value: &serde_json::Value) -> Result<String> {
+fn write_document(value: &serde_json::Value) -> Result<String> {
     let failed = |error: serde_yaml::Error| Error::bug(error.to_string());
     let text = serde_yaml::to_string(value).map_err(failed)?;
-    if !text.contains(misleads) && !holds_retyped(value) {
+    if !text.contains(misleads) && !has_retyped(value) {
         return Ok(text);
     }
     let mut number = 0_u32;
@@ -99,12 +99,12 @@ fn is_retyped(text: &str) -> bool {
     WORDS.iter().any(|word| text.eq_ignore_ascii_case(word)) || is_number() || is_date()
 }
 
-fn holds_retyped(value: &serde_json::Value) -> bool {
+fn has_retyped(value: &serde_json::Value) -> bool {
     match value {
         serde_json::Value::String(text) => is_retyped(text),
-        serde_json::Value::Array(items) => items.iter().any(holds_retyped),
+        serde_json::Value::Array(items) => items.iter().any(has_retyped),
         serde_json::Value::Object(map) => {
-            map.iter().any(|(key, value)| is_retyped(key) || holds_retyped(value))
+            map.iter().any(|(key, value)| is_retyped(key) || has_retyped(value))
         }
         _ => false,
     }

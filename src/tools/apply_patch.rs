@@ -4,11 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::arguments::whole;
+use super::arguments::whole_number;
 use super::{Arguments, failure};
 use crate::app::Session;
-use crate::app::patch::{self, Done, Request};
-use crate::changeset::patch::{Action, Compiled, Dialect, FileReport, HunkReport, Options};
+use crate::app::patch::{self, PatchOutcome, Request};
+use crate::changeset::patch::{
+    CompiledPatch, Dialect, FileAction, FileReport, HunkReport, Options,
+};
 use crate::error::{Error, Result};
 use crate::proposal::event::timestamp;
 use crate::repository::Gate;
@@ -46,7 +48,7 @@ pub struct FileItem {
     /// Its path afterwards, or before for a deleted file.
     pub path: String,
     /// `added`, `modified`, `deleted`, `renamed` or `copied`.
-    pub action: Action,
+    pub action: FileAction,
     /// The path that its content comes from, if another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
@@ -93,7 +95,7 @@ pub struct Parameters {
     #[serde(default)]
     unidiff_zero: bool,
     /// How many leading components of the paths to strip.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     strip: Option<usize>,
     /// Description of the proposal, if it becomes one.
     description: Option<String>,
@@ -107,8 +109,8 @@ pub fn call(session: &Session<'_>, gate: Option<Gate>, arguments: Value) -> Resu
                 strip: known.strip,
                 reverse: known.reverse,
                 unidiff_zero: known.unidiff_zero,
-                zero_is_said: Some("\"unidiff_zero\": true"),
-                strip_is_said: Some("\"strip\""),
+                unidiff_zero_option: Some("\"unidiff_zero\": true"),
+                strip_option: Some("\"strip\""),
             },
             dry_run: known.dry_run,
             index: known.index,
@@ -122,8 +124,8 @@ pub fn call(session: &Session<'_>, gate: Option<Gate>, arguments: Value) -> Resu
 }
 
 impl Response {
-    pub fn new(session: &Session<'_>, request: &Request, done: Done) -> Self {
-        let Compiled { dialect, files, notes, already_applied, .. } = done.compiled;
+    pub fn new(session: &Session<'_>, request: &Request, done: PatchOutcome) -> Self {
+        let CompiledPatch { dialect, files, notes, already_applied, .. } = done.compiled;
         let id = done.proposal.map(|id| id.to_string());
         let message = match (&id, done.gate) {
             (None, _) if already_applied => "The patch is applied already.".to_owned(),
@@ -169,5 +171,5 @@ pub fn failure(error: &Error) -> Value {
     let path = path.and_then(|(_, path)| path.as_str());
     let own =
         json!({ "status": "error", "path": path, "patch_applied": false, "applied_at": null });
-    failure::beside(own, error)
+    failure::yaml_failure(own, error)
 }

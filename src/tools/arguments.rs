@@ -30,7 +30,9 @@ impl<T: DeserializeOwned> Arguments<T> {
             serde_ignored::deserialize(reader, |path| ignored.push(shorten(&path.to_string())));
         match known {
             Ok(known) => Ok(Self { known, ignored }),
-            Err(error) => Err(beside(wrong(&track.path().to_string(), &error), ignored)),
+            Err(error) => {
+                Err(with_ignored(invalid_argument(&track.path().to_string(), &error), ignored))
+            }
         }
     }
 }
@@ -54,7 +56,7 @@ pub fn object(value: Value) -> Result<Map<String, Value>> {
     }
 }
 
-fn wrong(place: &str, error: &serde_json::Error) -> Error {
+fn invalid_argument(place: &str, error: &serde_json::Error) -> Error {
     let why = error.to_string();
     let field = |start| why.strip_prefix(start).and_then(|it| it.strip_suffix('`'));
     let inside = |field: &str| match place {
@@ -73,7 +75,7 @@ fn wrong(place: &str, error: &serde_json::Error) -> Error {
     // Duplicate keys are refused earlier.
     let (name, why) = match field("duplicate field `") {
         Some(field) => (inside(field), "it is given under two names".to_owned()),
-        None => (place.to_owned(), brief(&why)),
+        None => (place.to_owned(), shorten_message(&why)),
     };
     let message = format!("the parameter '{}' is wrong: {why}", shorten(&name));
     named(&codes::INVALID_PARAMETER, &name, message)
@@ -84,7 +86,7 @@ impl<T> Arguments<T> {
     pub fn answer<A: Serialize>(self, act: impl FnOnce(T) -> Result<A>) -> Result<Value> {
         match act(self.known).and_then(|answer| to_value(&answer)) {
             Ok(answer) => Ok(name_ignored(answer, self.ignored)),
-            Err(error) => Err(beside(error, self.ignored)),
+            Err(error) => Err(with_ignored(error, self.ignored)),
         }
     }
 }
@@ -105,7 +107,7 @@ fn name_ignored(mut answer: Value, ignored: Vec<String>) -> Value {
 }
 
 #[must_use]
-pub fn beside(error: Error, ignored: Vec<String>) -> Error {
+pub fn with_ignored(error: Error, ignored: Vec<String>) -> Error {
     if ignored.is_empty() { error } else { error.with(IGNORED, ignored) }
 }
 
@@ -114,7 +116,7 @@ fn to_value(answer: &impl Serialize) -> Result<Value> {
 }
 
 /// JSON does not distinguish 10 from 10.0.
-pub fn whole<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<usize>, D::Error> {
+pub fn whole_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<usize>, D::Error> {
     let Some(number) = Option::<serde_json::Number>::deserialize(reader)? else { return Ok(None) };
     let whole = number
         .as_u64()
@@ -126,7 +128,7 @@ pub fn whole<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<usize>, D::E
 }
 
 /// Keeps the message's end, which names the expected type.
-fn brief(why: &str) -> String {
+fn shorten_message(why: &str) -> String {
     const MOST: usize = 100;
     let cut = |text: &str| text.chars().take(MOST).collect::<String>();
     if why.chars().nth(2 * MOST).is_none() {
@@ -153,7 +155,7 @@ mod tests {
     #[derive(Debug, Deserialize)]
     struct Sample {
         text: Option<String>,
-        #[serde(default, deserialize_with = "whole")]
+        #[serde(default, deserialize_with = "whole_number")]
         count: Option<usize>,
     }
 

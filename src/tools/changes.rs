@@ -9,27 +9,27 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::apply_patch::FileItem;
-use super::arguments::{missing, object, shorten, whole};
-use super::edits::Which;
+use super::arguments::{missing, object, shorten, whole_number};
+use super::edits::OccurrenceArgument;
 use super::{Arguments, codes};
-use crate::app::propose::{Details, Recorded};
-use crate::app::stack::Ground;
+use crate::app::propose::{Details, ProposalOutcome};
+use crate::app::stack::EditBase;
 use crate::app::{self, Session, capture};
-use crate::changeset::snippet::{Action, Edit};
+use crate::changeset::snippet::{EditAction, SnippetEdit};
 use crate::changeset::{Occurrence, Snippet, codes as changeset_codes};
 use crate::decide;
-use crate::decide::verdict::{self, Besides, Word};
+use crate::decide::verdict::{self, PlainVerdict, VerdictDetails};
 use crate::error::{Error, Result};
 use crate::proposal::document::file_path;
 use crate::proposal::event::{Evidence, InputForm, Marked, Subject, timestamp};
-use crate::proposal::rules::{Class, Verb};
+use crate::proposal::rules::{CallerClass, Verb};
 use crate::proposal::{Entry, Proposal, Revision, Status, codes as proposal_codes};
 use crate::scan::gate;
 use crate::store::{Filter, Store};
 
 /// Response of `propose`, and of the command of that name.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Proposed {
+pub struct ProposeResponse {
     /// `aye/propose@1`; the tool's answers have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<&'static str>,
@@ -58,7 +58,7 @@ pub struct Proposed {
     pub stands_on: Option<String>,
     /// Secrets in added or changed lines (see `aye.scan`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<gate::Warning>,
+    pub warnings: Vec<gate::ScanWarning>,
     /// All changed files.
     pub files: Vec<String>,
     /// Files reset in the work tree, because their changes came from there.
@@ -70,8 +70,8 @@ pub struct Proposed {
     pub adapted: Vec<FileItem>,
 }
 
-impl Proposed {
-    pub fn new(recorded: &Recorded) -> Self {
+impl ProposeResponse {
+    pub fn new(recorded: &ProposalOutcome) -> Self {
         let (proposal, duplicate) = (&recorded.proposal, recorded.duplicate);
         let put_back = recorded.taken_back.files.iter();
         Self {
@@ -113,7 +113,7 @@ pub struct Propose {
     /// The content to put there.
     new_content: String,
     /// The occurrence that is meant if the old content is in the file more than once.
-    occurrence: Option<Which>,
+    occurrence: Option<OccurrenceArgument>,
     /// Why.
     description: Option<String>,
     /// Topic.
@@ -132,7 +132,7 @@ pub struct List {
     /// Only proposals of this task.
     related_task_id: Option<String>,
     /// At most so many proposals, the newest first.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     limit: Option<usize>,
 }
 
@@ -207,12 +207,12 @@ fn unknown(name: &'static str, given: &str, words: &str) -> Error {
     Error::new(&codes::INVALID_PARAMETER, message).with("parameter", name).hint(words)
 }
 
-fn propose(session: &Session<'_>, arguments: Propose) -> Result<Proposed> {
+fn propose(session: &Session<'_>, arguments: Propose) -> Result<ProposeResponse> {
     let occurrence = arguments.occurrence.map(Occurrence::from).unwrap_or_default();
     let (old, new) = (arguments.old_content.into(), arguments.new_content.into());
-    let path = session.store.repository().given(arguments.file_path.as_bytes())?;
-    let edit = Edit { path, action: Action::Replace(Snippet { old, new, occurrence }) };
-    let draft = capture::edits(session, vec![edit], &Ground::Any, InputForm::Tool)
+    let path = session.store.repository().parse_tool_path(arguments.file_path.as_bytes())?;
+    let edit = SnippetEdit { path, action: EditAction::Replace(Snippet { old, new, occurrence }) };
+    let draft = capture::edits(session, vec![edit], &EditBase::Any, InputForm::Tool)
         .map_err(without_whole_files)?;
     let details = Details {
         description: arguments.description,
@@ -221,7 +221,7 @@ fn propose(session: &Session<'_>, arguments: Propose) -> Result<Proposed> {
         ..Details::default()
     };
     let recorded = app::propose::propose(session, draft, details)?;
-    let mut answer = Proposed::new(&recorded);
+    let mut answer = ProposeResponse::new(&recorded);
     if let Some(mark) = recorded.proposal.mark() {
         let word = mark.verdict.as_str();
         answer.status = contract_status(&recorded.proposal, session.now);
@@ -373,11 +373,11 @@ fn mark(
 ) -> Result<()> {
     let (store, caller) = (session.store, &session.caller);
     let (command, verb, word) = match verdict {
-        Marked::Applied => ("apply", Verb::Mark, Word::Mark(verdict)),
-        Marked::Rejected if caller.class() == Class::Agent => {
-            ("reject", Verb::Reject, Word::Withdraw)
+        Marked::Applied => ("apply", Verb::Mark, PlainVerdict::Mark(verdict)),
+        Marked::Rejected if caller.class() == CallerClass::Agent => {
+            ("reject", Verb::Reject, PlainVerdict::Withdraw)
         }
-        Marked::Rejected => ("reject", Verb::Mark, Word::Mark(verdict)),
+        Marked::Rejected => ("reject", Verb::Mark, PlainVerdict::Mark(verdict)),
     };
     if verb == Verb::Mark {
         store.require_no_trial()?;
@@ -386,8 +386,8 @@ fn mark(
     let proposals = std::slice::from_ref(proposal);
     let evidence = Evidence::Tool;
     let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
-    let besides = Besides { reason, ..Besides::default() };
-    verdict::say(store, &authority, session.now, proposals, word, &besides)
+    let besides = VerdictDetails { reason, ..VerdictDetails::default() };
+    verdict::record_verdicts(store, &authority, session.now, proposals, word, &besides)
 }
 
 fn apply(session: &Session<'_>, arguments: Apply) -> Result<Value> {

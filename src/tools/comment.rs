@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Arguments;
-use super::arguments::{missing, whole};
+use super::arguments::{missing, whole_number};
 use crate::app::Session;
-use crate::app::comment::{self, Saying};
+use crate::app::comment::{self, CommentRequest};
 use crate::error::{Error, Result, codes};
 use crate::proposal::event::Evidence;
 
@@ -22,10 +22,10 @@ pub struct Parameters {
     /// with `line` if the proposal has one file.
     path: Option<String>,
     /// The line of the proposed file, from 1; the first of several lines.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     line: Option<usize>,
     /// The last line that the comment is about.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     end_line: Option<usize>,
     /// The comment is a question, and wants an answer.
     question: Option<bool>,
@@ -47,11 +47,11 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
             return Err(Error::new(&codes::INVALID_ARGUMENT, "'end_line' without 'line'")
                 .hint("give both: the first line that it is about, and the last"));
         }
-        let saying = Saying {
+        let saying = CommentRequest {
             body,
             path: known
                 .path
-                .map(|path| session.store.repository().given(path.as_bytes()))
+                .map(|path| session.store.repository().parse_tool_path(path.as_bytes()))
                 .transpose()?,
             lines: first.map(|first| (first, last.unwrap_or(first))),
             is_question: known.question.unwrap_or_default(),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::changeset::snippet::{Action, Edit};
+use crate::changeset::snippet::{EditAction, SnippetEdit};
 use crate::changeset::{Mode, Occurrence, RepoPath, Snippet};
 use crate::error::{Error, Result, codes};
 
@@ -25,7 +25,7 @@ pub struct JsonEdit {
     #[serde(default)]
     pub executable: bool,
     /// The occurrence that is meant if the old content is in the file more than once.
-    pub occurrence: Option<Which>,
+    pub occurrence: Option<OccurrenceArgument>,
 }
 
 /// A string, or `{"base64": "…"}` for bytes that are not UTF-8.
@@ -39,7 +39,7 @@ pub struct Bytes(
 /// The chosen one of several equal contents.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a number from 1, or \"all\"")]
-pub enum Which {
+pub enum OccurrenceArgument {
     /// The nth, counted from 1.
     Nth(u32),
     /// Every one.
@@ -54,11 +54,11 @@ pub enum All {
     All,
 }
 
-impl From<Which> for Occurrence {
-    fn from(which: Which) -> Self {
+impl From<OccurrenceArgument> for Occurrence {
+    fn from(which: OccurrenceArgument) -> Self {
         match which {
-            Which::Nth(number) => Self::Nth(number),
-            Which::Word(All::All) => Self::All,
+            OccurrenceArgument::Nth(number) => Self::Nth(number),
+            OccurrenceArgument::Word(All::All) => Self::All,
         }
     }
 }
@@ -70,7 +70,7 @@ impl From<Which> for Occurrence {
 pub fn compile(
     edits: Vec<JsonEdit>,
     named: impl Fn(&[u8]) -> Result<RepoPath>,
-) -> Result<Vec<Edit>> {
+) -> Result<Vec<SnippetEdit>> {
     edits.into_iter().enumerate().map(|(index, edit)| edit.read(&named, index)).collect()
 }
 
@@ -81,11 +81,11 @@ pub fn invalid(index: usize, why: &str) -> Error {
 }
 
 impl JsonEdit {
-    fn read(self, named: impl Fn(&[u8]) -> Result<RepoPath>, index: usize) -> Result<Edit> {
+    fn read(self, named: impl Fn(&[u8]) -> Result<RepoPath>, index: usize) -> Result<SnippetEdit> {
         let path = named(self.file_path.as_bytes())?;
         let occurrence = match self.occurrence {
             None => Occurrence::Unique,
-            Some(Which::Nth(0)) => {
+            Some(OccurrenceArgument::Nth(0)) => {
                 return Err(invalid(
                     index,
                     "has an occurrence that is neither a number from 1 nor \"all\"",
@@ -94,15 +94,15 @@ impl JsonEdit {
             Some(which) => which.into(),
         };
         let action = match (self.delete, self.content, self.old_content, self.new_content) {
-            (true, None, None, None) => Action::Delete,
+            (true, None, None, None) => EditAction::Delete,
             (false, Some(Bytes(content)), None, None) => {
-                Action::Write { content, mode: self.executable.then_some(Mode::Executable) }
+                EditAction::Write { content, mode: self.executable.then_some(Mode::Executable) }
             }
             (false, None, Some(Bytes(old)), Some(Bytes(new))) => {
-                Action::Replace(Snippet { old, new, occurrence })
+                EditAction::Replace(Snippet { old, new, occurrence })
             }
             _ => return Err(invalid(index, "does not say what to do, or says two things")),
         };
-        Ok(Edit { path, action })
+        Ok(SnippetEdit { path, action })
     }
 }

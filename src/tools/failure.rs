@@ -9,7 +9,7 @@ use crate::error::{Error, IGNORED};
 
 /// The error.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Body {
+pub struct ErrorBody {
     /// One of aye's codes; the three of the contract are in capitals.
     pub code: String,
     /// In words.
@@ -22,7 +22,7 @@ pub struct Body {
     pub details: Map<String, Value>,
 }
 
-impl Body {
+impl ErrorBody {
     fn new(error: &Error, code: String) -> Self {
         let details = error.details().iter().filter(|(key, _)| *key != IGNORED);
         Self {
@@ -36,11 +36,11 @@ impl Body {
 
 /// A failed call of a tool that answers in JSON, and a failed command.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Common {
+pub struct FailureResponse {
     /// Always false.
     pub success: bool,
     /// The error.
-    pub error: Body,
+    pub error: ErrorBody,
     /// Parameters that were not understood.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
@@ -48,18 +48,20 @@ pub struct Common {
 }
 
 /// JSON, for tools and commands: `{"success": false, "error": {…}}`.
-pub fn common(error: &Error) -> Value {
-    let body = Body::new(error, error.code().id.to_owned());
-    json!(Common { success: false, error: body, ignored_parameters: ignored(error) })
+pub fn json_failure(error: &Error) -> Value {
+    let body = ErrorBody::new(error, error.code().id.to_owned());
+    json!(FailureResponse { success: false, error: body, ignored_parameters: ignored(error) })
 }
 
 /// YAML: appends the error to `own`, the contract's fields. The contract capitalises two codes.
-pub fn beside(mut own: Value, error: &Error) -> Value {
+pub fn yaml_failure(mut own: Value, error: &Error) -> Value {
     let printed = [&patch::codes::PATCH_INVALID, &changeset::codes::FILE_NOT_FOUND];
     let code = error.code().id;
     let is_printed = printed.iter().any(|printed| printed.id == code);
     let code = if is_printed { code.to_ascii_uppercase() } else { code.to_owned() };
-    if let (Some(own), Value::Object(body)) = (own.as_object_mut(), json!(Body::new(error, code))) {
+    if let (Some(own), Value::Object(body)) =
+        (own.as_object_mut(), json!(ErrorBody::new(error, code)))
+    {
         own.extend(body);
         own.extend(ignored(error).map(|names| (IGNORED.to_owned(), names)));
     }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result, codes};
 
-pub fn without_mark(bytes: &[u8]) -> &[u8] {
+pub fn strip_bom(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
@@ -20,9 +20,9 @@ pub fn without_mark(bytes: &[u8]) -> &[u8] {
 /// # Errors
 /// `invalid_json` with line and column.
 pub fn read(bytes: &[u8], what: &str, hint: &str) -> Result<Value> {
-    let text = without_mark(bytes);
+    let text = strip_bom(bytes);
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let value = Unambiguous.deserialize(&mut reader);
+    let value = UniqueKeys.deserialize(&mut reader);
     value.and_then(|value| reader.end().map(|()| value)).map_err(|error| {
         Error::new(&codes::INVALID_JSON, format!("{what} cannot be read as JSON: {error}"))
             .with("line", error.line())
@@ -31,9 +31,9 @@ pub fn read(bytes: &[u8], what: &str, hint: &str) -> Result<Value> {
     })
 }
 
-struct Unambiguous;
+struct UniqueKeys;
 
-impl<'de> DeserializeSeed<'de> for Unambiguous {
+impl<'de> DeserializeSeed<'de> for UniqueKeys {
     type Value = Value;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
@@ -41,7 +41,7 @@ impl<'de> DeserializeSeed<'de> for Unambiguous {
     }
 }
 
-impl<'de> Visitor<'de> for Unambiguous {
+impl<'de> Visitor<'de> for UniqueKeys {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -78,7 +78,7 @@ impl<'de> Visitor<'de> for Unambiguous {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(Unambiguous)? {
+        while let Some(item) = items.next_element_seed(UniqueKeys)? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -87,7 +87,7 @@ impl<'de> Visitor<'de> for Unambiguous {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            let value = entries.next_value_seed(Unambiguous)?;
+            let value = entries.next_value_seed(UniqueKeys)?;
             if map.contains_key(&key) {
                 let shown: String = key.chars().take(60).collect();
                 return Err(A::Error::custom(format!("the key '{shown}' is given twice")));

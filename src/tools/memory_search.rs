@@ -5,15 +5,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Arguments;
-use super::arguments::whole;
+use super::arguments::whole_number;
 use crate::app::Session;
 use crate::error::Result;
-use crate::memory::search::{Ask, Hit};
+use crate::memory::search::{Hit, SearchRequest};
 use crate::memory::service::Service;
 
 /// Answer.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Found {
+pub struct SearchResponse {
     /// The query.
     pub query: String,
     /// How many sections are listed.
@@ -34,7 +34,7 @@ pub struct Parameters {
     #[serde(default)]
     include: Vec<String>,
     /// At most so many sections; 10 by default.
-    #[serde(default, deserialize_with = "whole")]
+    #[serde(default, deserialize_with = "whole_number")]
     limit: Option<usize>,
     /// Exclude the archive.
     #[serde(default)]
@@ -43,7 +43,7 @@ pub struct Parameters {
 
 pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
     Arguments::<Parameters>::read(arguments)?.answer(|known| {
-        let ask = Ask {
+        let ask = SearchRequest {
             query: known.query.clone(),
             scope: known.scope,
             include: known.include,
@@ -52,6 +52,6 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         };
         let service = Service::open(session.store, session.caller.actor.clone(), session.now)?;
         let results = service.search(&ask, known.limit.unwrap_or(10))?;
-        Ok(Found { query: known.query, count: results.len(), results })
+        Ok(SearchResponse { query: known.query, count: results.len(), results })
     })
 }

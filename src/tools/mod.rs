@@ -1,12 +1,12 @@
 //! Public tool contracts. A tool never prints or prompts; it knows its caller by `Session` alone.
 
 pub mod apply_patch;
+pub mod argument_faults;
 pub mod arguments;
 pub mod changes;
 pub mod comment;
 pub mod edits;
 pub mod failure;
-pub mod faults;
 pub mod json;
 pub mod memory_propose_update;
 pub mod memory_search;

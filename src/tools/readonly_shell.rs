@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::arguments::{shorten, whole};
+use super::arguments::{shorten, whole_number};
 use super::{Arguments, codes, failure};
 use crate::error::{Error, Result};
 use crate::proposal::event::timestamp;
-use crate::shell::{Request, World, plan, run};
+use crate::shell::{Machine, Request, plan, run};
 
 /// Milliseconds.
 const LONGEST: usize = 3_600_000;
@@ -29,15 +29,15 @@ pub struct Parameters {
     #[serde(alias = "cwd", alias = "directory")]
     workdir: Option<PathBuf>,
     /// Stop after so many milliseconds: at least 1,000, at most 3,600,000.
-    #[serde(default, alias = "timeout", deserialize_with = "whole")]
+    #[serde(default, alias = "timeout", deserialize_with = "whole_number")]
     timeout_ms: Option<usize>,
 }
 
 /// Called only once the arguments are accepted.
-pub type Surroundings<'a> = &'a dyn Fn() -> Result<(World, Request)>;
+pub type ShellContext<'a> = &'a dyn Fn() -> Result<(Machine, Request)>;
 
 pub fn answer(
-    surroundings: Surroundings<'_>,
+    surroundings: ShellContext<'_>,
     now: DateTime<Utc>,
     arguments: Value,
 ) -> Result<Value> {
@@ -47,13 +47,13 @@ pub fn answer(
             request.timeout = Duration::from_millis(ms.clamp(SHORTEST, LONGEST) as u64);
         }
         if let Some(workdir) = &known.workdir {
-            world.cwd = place(&world, workdir)?;
+            world.cwd = resolve_workdir(&world, workdir)?;
         }
         call(&known.command, &request, &world, now)
     })
 }
 
-fn place(world: &World, workdir: &Path) -> Result<PathBuf> {
+fn resolve_workdir(world: &Machine, workdir: &Path) -> Result<PathBuf> {
     let place = world.cwd.join(workdir).canonicalize();
     place.ok().filter(|place| place.starts_with(&world.root) && place.is_dir()).ok_or_else(|| {
         let shown = shorten(&workdir.display().to_string());
@@ -69,7 +69,12 @@ fn place(world: &World, workdir: &Path) -> Result<PathBuf> {
 ///
 /// # Errors
 /// `COMMAND_NOT_ALLOWED`, `sandbox_required`, or errors of the operating system.
-pub fn call(command: &str, request: &Request, world: &World, now: DateTime<Utc>) -> Result<Value> {
+pub fn call(
+    command: &str,
+    request: &Request,
+    world: &Machine,
+    now: DateTime<Utc>,
+) -> Result<Value> {
     let plan = plan(command, world);
     let plan = plan.map_err(|refusal| Error::from(refusal).with(COMMAND, command))?;
     let outcome = run(&plan, request, world)?;
@@ -110,5 +115,5 @@ const COMMAND: &str = "command";
 pub fn failure(error: &Error) -> Value {
     let command = error.details().iter().find(|(key, _)| *key == COMMAND);
     let command = command.map(|(_, command)| command);
-    failure::beside(json!({ "status": "error", "command": command }), error)
+    failure::yaml_failure(json!({ "status": "error", "command": command }), error)
 }

@@ -5,7 +5,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-use super::readonly_shell::Surroundings;
+use super::readonly_shell::ShellContext;
 use super::{
     apply_patch, changes, codes, comment, failure, memory_propose_update, memory_search,
     readonly_shell, revise, schema, show, update_plan, wait,
@@ -18,36 +18,36 @@ pub struct Tool {
     pub names: &'static [&'static str],
     /// Read by models.
     pub description: &'static str,
-    pub form: Form,
+    pub form: OutputFormat,
     /// No file, proposal or event changes.
-    pub reads_only: bool,
+    pub read_only: bool,
     /// May lose content that git has no copy of.
-    pub destroys: bool,
+    pub destructive: bool,
     pub input: fn() -> Schema,
-    pub run: Run,
+    pub run: ToolCall,
 }
 
 #[derive(Clone, Copy)]
-pub enum Form {
+pub enum OutputFormat {
     Json,
     Yaml(fn(&Error) -> Value),
 }
 
-pub enum Run {
+pub enum ToolCall {
     /// Takes the name that the caller used.
     Repository(fn(&Session<'_>, &str, Value) -> Result<Value>),
     /// Needs no repository.
-    Command(fn(Surroundings<'_>, DateTime<Utc>, Value) -> Result<Value>),
+    Command(fn(ShellContext<'_>, DateTime<Utc>, Value) -> Result<Value>),
 }
 
 const COMMON: Tool = Tool {
     names: &[],
     description: "",
-    form: Form::Json,
-    reads_only: false,
-    destroys: false,
-    input: reads::<()>,
-    run: Run::Repository(|_, _, arguments| Ok(arguments)),
+    form: OutputFormat::Json,
+    read_only: false,
+    destructive: false,
+    input: input_schema::<()>,
+    run: ToolCall::Repository(|_, _, arguments| Ok(arguments)),
 };
 
 pub static TOOLS: &[Tool] = &[
@@ -55,8 +55,8 @@ pub static TOOLS: &[Tool] = &[
         names: &["changes", "propose_change", "review_changes"],
         description: "Propose changes of files for a person to review, and list the proposals. apply \
                       and reject mark a proposal; a person still decides.",
-        input: reads::<changes::Request>,
-        run: Run::Repository(changes::call),
+        input: input_schema::<changes::Request>,
+        run: ToolCall::Repository(changes::call),
         ..COMMON
     },
     Tool {
@@ -64,29 +64,33 @@ pub static TOOLS: &[Tool] = &[
         description: "Apply a patch to the repository: a unified diff or a *** Begin Patch envelope, \
                       all of it or nothing. Where direct writes are gated, it becomes a proposal for \
                       a person to review.",
-        form: Form::Yaml(apply_patch::failure),
-        destroys: true,
-        input: reads::<apply_patch::Parameters>,
-        run: Run::Repository(|session, _, arguments| apply_patch::call(session, None, arguments)),
+        form: OutputFormat::Yaml(apply_patch::failure),
+        destructive: true,
+        input: input_schema::<apply_patch::Parameters>,
+        run: ToolCall::Repository(|session, _, arguments| {
+            apply_patch::call(session, None, arguments)
+        }),
         ..COMMON
     },
     Tool {
         names: &["readonly_shell"],
         description: "Run a shell command that can only read (ls, cat, grep, find, git log, …), in \
                       a sandbox. Anything else is refused, with what to write instead.",
-        form: Form::Yaml(readonly_shell::failure),
-        reads_only: true,
-        input: reads::<readonly_shell::Parameters>,
-        run: Run::Command(readonly_shell::answer),
+        form: OutputFormat::Yaml(readonly_shell::failure),
+        read_only: true,
+        input: input_schema::<readonly_shell::Parameters>,
+        run: ToolCall::Command(readonly_shell::answer),
         ..COMMON
     },
     Tool {
         names: &["update_plan"],
         description: "Replace the task plan of this branch: a list of steps, each pending, \
                       in_progress (at most one) or completed.",
-        form: Form::Yaml(|error| failure::beside(json!({ "status": "error" }), error)),
-        input: reads::<update_plan::Parameters>,
-        run: Run::Repository(|session, _, arguments| update_plan::call(session, arguments)),
+        form: OutputFormat::Yaml(|error| {
+            failure::yaml_failure(json!({ "status": "error" }), error)
+        }),
+        input: input_schema::<update_plan::Parameters>,
+        run: ToolCall::Repository(|session, _, arguments| update_plan::call(session, arguments)),
         ..COMMON
     },
     Tool {
@@ -94,8 +98,8 @@ pub static TOOLS: &[Tool] = &[
         description: "Propose structured edits of the project's memory files. Each operation is \
                       validated and scanned for secrets; the proposal is then applied, or staged for \
                       a person to review. A rejection is an answer with a reason.",
-        input: reads::<crate::memory::Request>,
-        run: Run::Repository(|session, _, arguments| {
+        input: input_schema::<crate::memory::Request>,
+        run: ToolCall::Repository(|session, _, arguments| {
             memory_propose_update::call(session, arguments)
         }),
         ..COMMON
@@ -103,42 +107,42 @@ pub static TOOLS: &[Tool] = &[
     Tool {
         names: &["show"],
         description: "Show a proposal: its diff, its state, the decision with the reason, and all comments.",
-        reads_only: true,
-        input: reads::<show::Parameters>,
-        run: Run::Repository(|session, _, arguments| show::call(session, arguments)),
+        read_only: true,
+        input: input_schema::<show::Parameters>,
+        run: ToolCall::Repository(|session, _, arguments| show::call(session, arguments)),
         ..COMMON
     },
     Tool {
         names: &["revise"],
         description: "Give a pending proposal of your own new content, when a reviewer asked for changes or you \
                       found something better. The edits are made on the files as they are now.",
-        input: reads::<revise::Parameters>,
-        run: Run::Repository(|session, _, arguments| revise::call(session, arguments)),
+        input: input_schema::<revise::Parameters>,
+        run: ToolCall::Repository(|session, _, arguments| revise::call(session, arguments)),
         ..COMMON
     },
     Tool {
         names: &["comment"],
         description: "Comment on a pending proposal, as a whole or at a line; for example in answer to a \
                       reviewer.",
-        input: reads::<comment::Parameters>,
-        run: Run::Repository(|session, _, arguments| comment::call(session, arguments)),
+        input: input_schema::<comment::Parameters>,
+        run: ToolCall::Repository(|session, _, arguments| comment::call(session, arguments)),
         ..COMMON
     },
     Tool {
         names: &[wait::NAME],
         description: "Wait until a proposal is decided: applied, rejected with a reason, or sent back for changes. \
                       Says what the reviewer made of it.",
-        reads_only: true,
-        input: reads::<wait::Parameters>,
-        run: Run::Repository(|session, _, arguments| wait::call(session, arguments)),
+        read_only: true,
+        input: input_schema::<wait::Parameters>,
+        run: ToolCall::Repository(|session, _, arguments| wait::call(session, arguments)),
         ..COMMON
     },
     Tool {
         names: &["memory.search", "memory_search"],
         description: "Search the project's memory: the sections that answer a question.",
-        reads_only: true,
-        input: reads::<memory_search::Parameters>,
-        run: Run::Repository(|session, _, arguments| memory_search::call(session, arguments)),
+        read_only: true,
+        input: input_schema::<memory_search::Parameters>,
+        run: ToolCall::Repository(|session, _, arguments| memory_search::call(session, arguments)),
         ..COMMON
     },
 ];
@@ -160,8 +164,8 @@ impl Tool {
 
     pub fn failure(&self, error: &Error) -> Value {
         match self.form {
-            Form::Json => failure::common(error),
-            Form::Yaml(failure) => failure(error),
+            OutputFormat::Json => failure::json_failure(error),
+            OutputFormat::Yaml(failure) => failure(error),
         }
     }
 
@@ -176,7 +180,7 @@ impl Tool {
 }
 
 /// Declares the schema an object: a choice of objects does not, and clients require it.
-fn reads<T: JsonSchema>() -> Schema {
+fn input_schema<T: JsonSchema>() -> Schema {
     // Clients resolve no references.
     let settings =
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);

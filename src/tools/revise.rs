@@ -11,7 +11,7 @@ use super::edits::{JsonEdit, compile};
 use super::{Arguments, codes};
 use crate::app::capture::Source;
 use crate::app::dropped::Dropped;
-use crate::app::propose::{Recorded, Revision};
+use crate::app::propose::{ProposalOutcome, Revision};
 use crate::app::{self, Draft, Session, capture, stack, suggestion};
 use crate::changeset::patch::Options;
 use crate::decide;
@@ -21,11 +21,11 @@ use crate::proposal::document::file_path;
 use crate::proposal::event::{Evidence, InputForm, timestamp};
 use crate::proposal::rules::Verb;
 use crate::repository::{DURATION, parse_duration};
-use crate::scan::gate::Warning;
+use crate::scan::gate::ScanWarning;
 
 /// Answer.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Revised {
+pub struct ReviseResponse {
     /// `aye/revise@1`
     pub schema: &'static str,
     /// Always true.
@@ -52,15 +52,15 @@ pub struct Revised {
     pub dropped: Vec<Dropped>,
     /// Secrets in added or changed lines (see `aye.scan`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<ScanWarning>,
     /// Files of the patch with hunks that were placed or matched otherwise than written, each with
     /// those hunks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub adapted: Vec<FileItem>,
 }
 
-impl Revised {
-    pub fn new(recorded: &Recorded) -> Self {
+impl ReviseResponse {
+    pub fn new(recorded: &ProposalOutcome) -> Self {
         let revised = &recorded.proposal;
         Self {
             schema: "aye/revise@1",
@@ -119,7 +119,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
                 taken.draft
             }
             (Some(edits), None, None) if !edits.is_empty() => {
-                let edits = compile(edits, |path| store.repository().given(path))?;
+                let edits = compile(edits, |path| store.repository().parse_tool_path(path))?;
                 capture::amend(session, &proposal, edits, &below, InputForm::Tool)?
             }
             (None, Some(patch), None) => {
@@ -141,7 +141,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         let authority = decide::authorise(store, caller, verb, proposals, evidence, &command)?;
         let revision = Revision { draft, description: known.description, expires_in, notes };
         let recorded = app::propose::revise(session, &authority, &proposal, revision)?;
-        Ok(Revised::new(&recorded))
+        Ok(ReviseResponse::new(&recorded))
     })
 }
 

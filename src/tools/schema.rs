@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// Merges action branches: several model APIs refuse a choice at the top. Requires only what every
 /// branch requires.
 pub fn input(schema: Value) -> Value {
-    let mut schema = plain(schema);
+    let mut schema = simplify(schema);
     let Some(Value::Array(branches)) =
         schema.as_object_mut().and_then(|it| it.shift_remove(CHOICE))
     else {
@@ -37,7 +37,7 @@ pub fn input(schema: Value) -> Value {
 
 /// Branch of a `plain` schema for the named action. An unknown action gets the first branch, with
 /// all actions as words.
-pub fn of_action(schema: &Value, arguments: &Value) -> Value {
+pub fn action_branch(schema: &Value, arguments: &Value) -> Value {
     let Some(branches) = schema[CHOICE].as_array() else { return schema.clone() };
     let actions = |branch: &Value| words_of(&branch[PROPERTIES][ACTION]).to_vec();
     let found = branches.iter().find(|branch| actions(branch).contains(&arguments[ACTION]));
@@ -72,7 +72,7 @@ const REQUIRED: &str = "required";
 
 /// Drops parts that models do not read. A `null` branch goes, too: a null argument counts as
 /// absent.
-pub fn plain(mut schema: Value) -> Value {
+pub fn simplify(mut schema: Value) -> Value {
     let Some(map) = schema.as_object_mut() else { return schema };
     for key in ["$schema", "title", "default", "minimum"] {
         map.shift_remove(key);
@@ -87,14 +87,14 @@ pub fn plain(mut schema: Value) -> Value {
     for (key, value) in map.iter_mut() {
         match (key.as_str(), value) {
             ("properties", Value::Object(properties)) => {
-                properties.values_mut().for_each(|it| *it = plain(it.take()));
+                properties.values_mut().for_each(|it| *it = simplify(it.take()));
             }
             ("anyOf" | "oneOf" | "allOf", Value::Array(branches)) => {
                 branches.retain(|branch| branch["type"] != "null");
-                branches.iter_mut().for_each(|it| *it = plain(it.take()));
+                branches.iter_mut().for_each(|it| *it = simplify(it.take()));
             }
             ("enum", Value::Array(words)) => words.retain(|word| !word.is_null()),
-            ("items" | "additionalProperties", value) => *value = plain(value.take()),
+            ("items" | "additionalProperties", value) => *value = simplify(value.take()),
             _ => {}
         }
     }

@@ -13,7 +13,7 @@ use crate::proposal::document::Document;
 use crate::render::diff::{self, Options};
 
 /// More bytes would fill a model's context.
-const MOST: usize = 64 << 10;
+const MAX_DIFF_BYTES: usize = 64 << 10;
 
 /// Arguments of the tool.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -23,7 +23,7 @@ pub struct Parameters {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Shown {
+pub struct ShowResponse {
     #[serde(flatten)]
     pub proposal: Document,
     /// At most 64 KiB; null if content is missing in this clone.
@@ -47,10 +47,10 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         document.compare(changes.as_deref().unwrap_or_default());
         let shown = changes.map(|changes| store.repository().with_sources(changes));
         let mut diff = shown.map(|changes| diff::changeset(&changes, &Options::default()));
-        let diff_truncated = diff.as_ref().is_some_and(|diff| diff.len() > MOST);
+        let diff_truncated = diff.as_ref().is_some_and(|diff| diff.len() > MAX_DIFF_BYTES);
         if let Some(diff) = &mut diff {
-            diff.truncate(diff.floor_char_boundary(MOST));
+            diff.truncate(diff.floor_char_boundary(MAX_DIFF_BYTES));
         }
-        Ok(Shown { proposal: document, diff, diff_truncated })
+        Ok(ShowResponse { proposal: document, diff, diff_truncated })
     })
 }

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Arguments;
-use super::arguments::{beside, shorten};
+use super::arguments::{shorten, with_ignored};
 use crate::app::Session;
 use crate::app::plan::update;
 use crate::error::Result;
-use crate::plan::Request;
+use crate::plan::PlanUpdate;
 use crate::proposal::event::timestamp;
 
 // `Request` reads the steps, so that errors name the invalid one.
@@ -17,7 +17,7 @@ use crate::proposal::event::timestamp;
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
     /// The whole list; an empty one clears the plan.
-    #[schemars(with = "Vec<crate::plan::Step>")]
+    #[schemars(with = "Vec<crate::plan::PlanStep>")]
     plan: Vec<Value>,
     /// Why.
     explanation: Option<String>,
@@ -38,12 +38,12 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
 
 /// # Errors
 /// `plan_invalid` with the index of the step.
-pub fn read(arguments: Value) -> Result<Arguments<Request>> {
+pub fn read(arguments: Value) -> Result<Arguments<PlanUpdate>> {
     let Arguments { known, mut ignored } = Arguments::<Parameters>::read(arguments)?;
-    let request = Request::new(&known.plan, known.explanation, &mut ignored);
+    let request = PlanUpdate::new(&known.plan, known.explanation, &mut ignored);
     let ignored = ignored.iter().map(|name| shorten(name)).collect();
     match request {
         Ok(known) => Ok(Arguments { known, ignored }),
-        Err(error) => Err(beside(error, ignored)),
+        Err(error) => Err(with_ignored(error, ignored)),
     }
 }

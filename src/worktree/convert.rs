@@ -33,7 +33,7 @@ pub trait Conversion: std::fmt::Debug {
     fn expect(&self, changes: &mut dyn Iterator<Item = (&RepoPath, Option<&File>)>) -> Result<()>;
 
     /// The conversion after those writes, if it differs.
-    fn expected(&self) -> Option<&dyn Conversion>;
+    fn after_writes(&self) -> Option<&dyn Conversion>;
 }
 
 impl Worktree {
@@ -105,7 +105,7 @@ impl Worktree {
         after: &[u8],
     ) -> Result<Option<Vec<u8>>> {
         let Some(present) = self.conversion.as_deref() else { return Ok(None) };
-        let conversion = present.expected().unwrap_or(present);
+        let conversion = present.after_writes().unwrap_or(present);
         if let Some((raw, stored)) = now {
             let fresh = present.to_worktree(path, stored)?;
             let fresh = fresh.as_deref().unwrap_or(stored);

@@ -24,7 +24,7 @@ impl<'root> Directories<'root> {
 
     /// # Errors
     /// `symlink_in_way`, `in_submodule`.
-    pub fn of(&mut self, path: &RepoPath) -> Result<Place> {
+    pub fn parent_of(&mut self, path: &RepoPath) -> Result<Place> {
         if self.root.is_submodule(path.as_bstr()) {
             return Err(super::in_submodule(path));
         }
@@ -39,7 +39,7 @@ impl<'root> Directories<'root> {
             self.recent[index..].rotate_left(1);
             return Ok(Place::Directory(Rc::clone(&self.recent[last].1)));
         }
-        let place = match self.by_the_one_above(path) {
+        let place = match self.from_parent(path) {
             Some(directory) => Place::Directory(directory),
             None => self.root.directory(path)?,
         };
@@ -53,7 +53,7 @@ impl<'root> Directories<'root> {
     }
 
     /// From the root, every directory on the way would be resolved again.
-    fn by_the_one_above(&mut self, path: &BStr) -> Option<Rc<Dir>> {
+    fn from_parent(&mut self, path: &BStr) -> Option<Rc<Dir>> {
         let above = parent(path);
         let is_near = |known: &BString| known == above || parent(known.as_bstr()) == above;
         if above.is_empty() || !self.recent.iter().any(|(known, _)| is_near(known)) {

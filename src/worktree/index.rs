@@ -58,7 +58,7 @@ impl IndexLock {
     }
 
     /// Removes the lock of the finished `transaction`.
-    pub fn remove_left(path: &Path, transaction: &str) {
+    pub fn remove_stale(path: &Path, transaction: &str) {
         let owner = owner(transaction);
         let ours = match fs::read_link(path) {
             Ok(target) => target == Path::new(&owner),
@@ -115,17 +115,17 @@ mod tests {
         let path = directory.path().join("index.lock");
         let there = || path.symlink_metadata().is_ok();
         std::mem::forget(IndexLock::take(&path, "one").unwrap().unwrap());
-        IndexLock::remove_left(&path, "two");
+        IndexLock::remove_stale(&path, "two");
         assert!(there());
-        IndexLock::remove_left(&path, "one");
+        IndexLock::remove_stale(&path, "one");
         assert!(!there());
         for content in ["", "DIRC", "aye-two", "aye-one and more"] {
             fs::write(&path, content).unwrap();
-            IndexLock::remove_left(&path, "one");
+            IndexLock::remove_stale(&path, "one");
             assert!(there(), "{content}");
         }
         fs::write(&path, "aye-one").unwrap();
-        IndexLock::remove_left(&path, "one");
+        IndexLock::remove_stale(&path, "one");
         assert!(!there());
     }
 

@@ -7,14 +7,14 @@
 //! `Worktree::write_file` writes one file: a temporary file, renamed over the target. `journal`
 //! writes several files as one change.
 
-mod ahead;
+mod compare;
 mod convert;
 mod directories;
 pub(crate) mod index;
 pub mod journal;
 pub mod processors;
-mod same;
-mod top;
+mod read_ahead;
+mod tree_identity;
 mod workers;
 mod write;
 
@@ -27,10 +27,10 @@ use bstr::{BStr, BString, ByteSlice};
 use crate::beneath::{self, Content, FileKind, Place, Root, Stamp};
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot, size as file_size};
 use crate::error::{Error, Result, codes as common};
-use ahead::Ahead;
 pub use convert::Conversion;
 use directories::Directories;
-use journal::Sum;
+use journal::Checksum;
+use read_ahead::ReadAhead;
 pub use write::{Flush, TEMPORARY, is_temporary};
 
 pub mod codes {
@@ -95,7 +95,7 @@ impl Worktree {
     /// `hard_link`, `setuid_file`, `not_a_directory`.
     pub fn check_writable(&self, path: &RepoPath) -> Result<()> {
         let mut directories = Directories::new(&self.root);
-        match directories.of(path)? {
+        match directories.parent_of(path)? {
             Place::Blocked(file) => Err(not_a_directory(path, file.as_bstr())),
             Place::Missing(_) => Ok(()),
             Place::Directory(directory) => match directory.stat(path.file_name()) {
@@ -117,7 +117,7 @@ impl Worktree {
     pub fn check_directories(&self, changes: &[FileChange]) -> Result<()> {
         let mut directories = Directories::new(&self.root);
         for change in changes.iter().filter(|change| change.before.is_none()) {
-            let place = directories.of(&change.path)?;
+            let place = directories.parent_of(&change.path)?;
             self.refuse_submodule(&change.path, &place)?;
             if let Place::Blocked(file) = place
                 && !changes
@@ -139,21 +139,21 @@ impl Worktree {
         Ok(found.map(|found| self.file_of(path, found)))
     }
 
-    fn file_of(&self, path: &RepoPath, (bytes, stamp): Found) -> (File, Stamp) {
+    fn file_of(&self, path: &RepoPath, (bytes, stamp): RawFile) -> (File, Stamp) {
         (File { bytes, mode: self.mode(path, &stamp) }, stamp)
     }
 }
 
 /// Not converted.
-type Found = (Vec<u8>, Stamp);
+type RawFile = (Vec<u8>, Stamp);
 
 fn read(
     root: &Root,
     directories: &mut Directories<'_>,
     path: &RepoPath,
     limit: u64,
-) -> Result<Option<Found>> {
-    let Place::Directory(directory) = directories.of(path)? else { return Ok(None) };
+) -> Result<Option<RawFile>> {
+    let Place::Directory(directory) = directories.parent_of(path)? else { return Ok(None) };
     let content =
         directory.read(path.file_name(), limit).map_err(|error| cannot_read(path, &error))?;
     match content {
@@ -173,16 +173,16 @@ fn read(
 pub struct Reader<'tree> {
     tree: &'tree Worktree,
     directories: RefCell<Directories<'tree>>,
-    ahead: RefCell<Option<Ahead>>,
-    seen: RefCell<HashMap<RepoPath, Seen>>,
+    ahead: RefCell<Option<ReadAhead>>,
+    seen: RefCell<HashMap<RepoPath, ReadFile>>,
 }
 
 /// Tells without reading if a file is unchanged.
 #[derive(Debug)]
-struct Seen {
+struct ReadFile {
     stamp: Stamp,
     /// Sum of git's form.
-    sum: Sum,
+    sum: Checksum,
     /// Bytes on the disk, where they differ from git's.
     raw: Option<Vec<u8>>,
 }
@@ -217,13 +217,13 @@ impl Snapshot for Reader<'_> {
             .tree
             .to_git(path, &file.bytes)?
             .map(|stored| std::mem::replace(&mut file.bytes, stored));
-        let sum = Sum::of(&file.bytes);
-        self.seen.borrow_mut().insert(path.clone(), Seen { stamp, sum, raw });
+        let sum = Checksum::of(&file.bytes);
+        self.seen.borrow_mut().insert(path.clone(), ReadFile { stamp, sum, raw });
         Ok(Some(file))
     }
 
     fn expect(&self, paths: &[&RepoPath]) {
-        *self.ahead.borrow_mut() = Ahead::start(&self.tree.root, paths, self.tree.size_limit);
+        *self.ahead.borrow_mut() = ReadAhead::start(&self.tree.root, paths, self.tree.size_limit);
     }
 
     fn announce(&self, changes: &[FileChange]) -> Result<()> {
@@ -251,7 +251,7 @@ impl Snapshot for Worktree {
 
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
         let Some(present) = self.conversion.as_deref() else { return Ok(None) };
-        present.expected().unwrap_or(present).to_git(path, bytes)
+        present.after_writes().unwrap_or(present).to_git(path, bytes)
     }
 
     fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
@@ -319,7 +319,7 @@ fn unplanned(path: &RepoPath) -> Error {
 }
 
 /// The message without the path; for too large a file with the setting.
-pub fn why(path: &str, error: &Error) -> String {
+pub fn describe_refusal(path: &str, error: &Error) -> String {
     let message = error.message();
     let message =
         message.strip_prefix(path).and_then(|rest| rest.strip_prefix(' ')).unwrap_or(message);

@@ -11,18 +11,18 @@ pub fn count() -> usize {
 }
 
 /// A value computed on another thread, or in `wait`.
-pub enum Beside<'scope, T> {
+pub enum BackgroundJob<'scope, T> {
     Running(ScopedJoinHandle<'scope, T>),
-    Later(&'scope (dyn Fn() -> T + Sync)),
+    Deferred(&'scope (dyn Fn() -> T + Sync)),
 }
 
-impl<T> Beside<'_, T> {
+impl<T> BackgroundJob<'_, T> {
     pub fn wait(self) -> T {
         match self {
             Self::Running(thread) => {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             }
-            Self::Later(work) => work(),
+            Self::Deferred(work) => work(),
         }
     }
 }
@@ -31,13 +31,13 @@ impl<T> Beside<'_, T> {
 pub fn beside<T: Send, R>(
     pays: bool,
     work: &(dyn Fn() -> T + Sync),
-    main: impl FnOnce(Beside<'_, T>) -> R,
+    main: impl FnOnce(BackgroundJob<'_, T>) -> R,
 ) -> R {
     if !pays || count() == 1 {
-        return main(Beside::Later(work));
+        return main(BackgroundJob::Deferred(work));
     }
     thread::scope(|scope| match thread::Builder::new().spawn_scoped(scope, work) {
-        Ok(thread) => main(Beside::Running(thread)),
-        Err(_) => main(Beside::Later(work)),
+        Ok(thread) => main(BackgroundJob::Running(thread)),
+        Err(_) => main(BackgroundJob::Deferred(work)),
     })
 }

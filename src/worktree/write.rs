@@ -71,7 +71,7 @@ impl Worktree {
             super::refuse_shared(path, stamp)?;
         }
         let new = new_file(existing.as_ref(), mode);
-        let temporary = BString::from(format!("{TEMPORARY}{:016x}", beneath::random()));
+        let temporary = BString::from(format!("{TEMPORARY}{:016x}", beneath::random_id()));
         let done = crate::failpoint!("worktree.create", io)
             .and_then(|()| directory.create(temporary.as_bstr(), bytes, new))
             .and_then(|file| if flush == Flush::Yes { file.sync_data() } else { Ok(()) })
@@ -102,7 +102,7 @@ impl Worktree {
     /// Also removes directories above that became empty. Returns `false` if the file did not exist.
     pub fn remove_file(&self, path: &RepoPath) -> Result<bool> {
         let mut directories = Directories::new(&self.root);
-        let Place::Directory(directory) = directories.of(path)? else { return Ok(false) };
+        let Place::Directory(directory) = directories.parent_of(path)? else { return Ok(false) };
         match directory.stat(path.file_name()) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(cannot_remove(path.as_bstr(), &error)),
@@ -118,7 +118,7 @@ impl Worktree {
     /// Unlinks symlinks inside; refuses a repository inside. Returns `false` if missing.
     pub fn remove_dir_all(&self, path: &RepoPath) -> Result<bool> {
         let mut directories = Directories::new(&self.root);
-        let Place::Directory(outer) = directories.of(path)? else { return Ok(false) };
+        let Place::Directory(outer) = directories.parent_of(path)? else { return Ok(false) };
         match outer.stat(path.file_name()) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(cannot_remove(path.as_bstr(), &error)),
@@ -180,7 +180,7 @@ fn empty(directory: &Dir, path: &BStr) -> Result<()> {
         inside.extend_from_slice(&name);
         let failed = |error: io::Error| cannot_remove(inside.as_bstr(), &error);
         if directory.stat(name.as_bstr()).map_err(failed)?.kind == FileKind::Directory {
-            empty(&directory.enter(name.as_bstr()).map_err(failed)?, inside.as_bstr())?;
+            empty(&directory.open_directory(name.as_bstr()).map_err(failed)?, inside.as_bstr())?;
             directory.rmdir(name.as_bstr()).map_err(failed)?;
         } else {
             crate::failpoint!("worktree.remove", io)
@@ -196,7 +196,7 @@ pub fn make_directory(directories: &mut Directories<'_>, path: &RepoPath) -> Res
     // Other processes may create or remove directories meanwhile. More rounds than directories mean
     // that one persists.
     for _ in 0..path.as_bstr().len() + 8 {
-        let missing = match directories.of(path)? {
+        let missing = match directories.parent_of(path)? {
             Place::Directory(directory) => return Ok(directory),
             Place::Blocked(file) => return Err(not_a_directory(path, file.as_bstr())),
             Place::Missing(so_far) => so_far,
@@ -224,7 +224,7 @@ fn make_beneath(directory: &Dir, path: &BStr) -> io::Result<()> {
             }
             Err(error) => return Err(error),
         }
-        match directory.enter(name) {
+        match directory.open_directory(name) {
             Ok(next) => above = Some(next),
             Err(_) => return Ok(()),
         }
@@ -269,7 +269,7 @@ fn remove_chain(directories: &mut Directories<'_>, above: Rc<Dir>, chain: &[&BSt
     let name = |path: &BStr| path[path.rfind_byte(b'/').map_or(0, |slash| slash + 1)..].to_owned();
     let mut open = vec![above];
     for path in chain[1..].iter().rev() {
-        match open[open.len() - 1].enter(name(path).as_bstr()) {
+        match open[open.len() - 1].open_directory(name(path).as_bstr()) {
             Ok(next) => open.push(Rc::new(next)),
             Err(_) => break,
         }

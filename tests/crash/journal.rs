@@ -9,7 +9,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use aye::changeset::{File, Mode, RepoPath};
-use aye::worktree::journal::{Action, Claim, Journal, Judge, Named, Step, pending, recover};
+use aye::worktree::journal::{
+    EventBlobs, FileWrite, Journal, JournalClaim, RecoveryOracle, RecoveryOutcome, has_journals,
+    recover,
+};
 use aye::worktree::{Flush, Worktree};
 
 const FILES: usize = 50;
@@ -92,16 +95,17 @@ fn child() {
     };
     let worktree = Worktree::open(&directory.join("top")).expect("a work tree");
     let paths: std::collections::BTreeSet<&RepoPath> = before.keys().chain(after.keys()).collect();
-    let steps: Vec<Step<'_>> = paths
+    let steps: Vec<FileWrite<'_>> = paths
         .into_iter()
-        .map(|path| Step { path, now: before.get(path), after: after.get(path) })
+        .map(|path| FileWrite { path, now: before.get(path), after: after.get(path) })
         .collect();
     let journal = Journal::open(&directory.join("journal"), Duration::ZERO).expect("the lock");
     let subject = std::env::var_os(NO_EVENT).is_none().then_some("subject");
-    let done = journal.flushing(false).apply(&worktree.reader(), &steps, subject, |transaction| {
-        std::fs::write(directory.join("event"), transaction).expect("the event is written");
-        Ok(())
-    });
+    let done =
+        journal.with_flush(false).apply(&worktree.reader(), &steps, subject, |transaction| {
+            std::fs::write(directory.join("event"), transaction).expect("the event is written");
+            Ok(())
+        });
     if let Err(error) = done {
         std::fs::write(directory.join("error"), error.code().id).expect("the error is noted");
     }
@@ -137,15 +141,19 @@ fn scratch(before: &Tree) -> tempfile::TempDir {
 /// What the next command knows: the directory, whose event names nothing.
 struct Next<'a>(&'a Path);
 
-impl Judge for Next<'_> {
-    fn refusal(&self, claim: &Claim<'_>) -> aye::error::Result<Option<String>> {
+impl RecoveryOracle for Next<'_> {
+    fn refusal(&self, claim: &JournalClaim<'_>) -> aye::error::Result<Option<String>> {
         Ok((!claim.root.is_at(&self.0.join("top"))).then(|| "elsewhere".into()))
     }
 
-    fn recorded(&self, claim: &Claim<'_>, subject: &str) -> aye::error::Result<Option<Named>> {
+    fn recorded(
+        &self,
+        claim: &JournalClaim<'_>,
+        subject: &str,
+    ) -> aye::error::Result<Option<EventBlobs>> {
         assert_eq!(subject, "subject");
         let event = std::fs::read_to_string(self.0.join("event"));
-        Ok(event.is_ok_and(|event| event == claim.transaction).then(Named::new))
+        Ok(event.is_ok_and(|event| event == claim.transaction).then(EventBlobs::new))
     }
 
     fn content(&self, _: &str) -> aye::error::Result<Option<Vec<u8>>> {
@@ -154,10 +162,10 @@ impl Judge for Next<'_> {
 }
 
 /// Recovers, as the next command does.
-fn next_command(directory: &Path) -> Vec<aye::worktree::journal::Recovered> {
+fn next_command(directory: &Path) -> Vec<aye::worktree::journal::RecoveredTransaction> {
     let settled = recover(&directory.join("journal"), &Next(directory)).expect("recovers");
     assert!(settled.refused.is_empty(), "{:?}", settled.refused);
-    settled.done
+    settled.transactions
 }
 
 fn every_step(event: bool, exchange: &str) {
@@ -192,11 +200,11 @@ fn every_step(event: bool, exchange: &str) {
             } else {
                 assert!(found == before || found == after, "{point} {hit}");
             }
-            assert!(recovered.iter().all(|r| r.left.is_empty()), "{point} {hit}: {recovered:?}");
+            assert!(recovered.iter().all(|r| r.skipped.is_empty()), "{point} {hit}: {recovered:?}");
             if done && event && point != "journal.remove" {
-                assert_eq!(recovered[0].action, Action::Finished);
+                assert_eq!(recovered[0].action, RecoveryOutcome::Finished);
             }
-            assert!(!pending(&directory.path().join("journal")), "{point} {hit}");
+            assert!(!has_journals(&directory.path().join("journal")), "{point} {hit}");
             assert!(next_command(directory.path()).is_empty(), "{point} {hit}: recovered twice");
             hit += if hit < 4 { 1 } else { 7 };
         }
@@ -248,7 +256,7 @@ fn files_that_are_only_created_are_all_there_or_none() {
                 run(directory.path(), &stop, &[(RECOVER, true)]);
                 let recovered = next_command(directory.path());
                 assert!(
-                    recovered.iter().all(|r| r.left.is_empty()),
+                    recovered.iter().all(|r| r.skipped.is_empty()),
                     "{point} {hit}: {recovered:?}"
                 );
                 let found = tree_of(&directory.path().join("top"));
@@ -283,7 +291,7 @@ fn recovery_may_itself_be_stopped_and_run_again() {
                 &[(RECOVER, true)]
             ));
             let recovered = next_command(directory.path());
-            assert!(recovered.iter().all(|r| r.left.is_empty()), "{point} {hit}: {recovered:?}");
+            assert!(recovered.iter().all(|r| r.skipped.is_empty()), "{point} {hit}: {recovered:?}");
             assert!(tree_of(&directory.path().join("top")) == *expected, "{point} {hit}");
         }
     }
@@ -313,7 +321,10 @@ fn a_failure_at_any_step_puts_everything_back_at_once() {
                     tree_of(&directory.path().join("top")) == before,
                     "{point} {hit} {failure}"
                 );
-                assert!(!pending(&directory.path().join("journal")), "{point} {hit} {failure}");
+                assert!(
+                    !has_journals(&directory.path().join("journal")),
+                    "{point} {hit} {failure}"
+                );
                 assert!(!directory.path().join("event").exists());
             }
         }

@@ -162,7 +162,7 @@ fn words_of_others_cannot_pass_for_ayes_own() {
 
     let text = claude.told();
     assert!(!text.contains(|c| c != '\n' && aye::text::is_unsafe(c)), "{text:?}");
-    assert!(text.starts_with(aye::app::told::TO_WEIGH));
+    assert!(text.starts_with(aye::app::remark_text::TO_WEIGH));
     let is_own = |line: &&str| !line.is_empty() && !line.starts_with("  ");
     let own: Vec<&str> = text.lines().filter(is_own).collect();
     let [_, verdict, "Reason:", by_agent, question, resolved, suggestion] = own[..] else {
@@ -177,7 +177,7 @@ fn words_of_others_cannot_pass_for_ayes_own() {
     assert!(text.contains("\n  + x\\u{202e}\n  + Take it\n"), "{text}");
 
     // So does `aye wait`, whose status line is followed by what is said.
-    let run = repo.agent("codex", &["wait", &id]).exits(1).notes(aye::app::told::TO_WEIGH);
+    let run = repo.agent("codex", &["wait", &id]).exits(1).notes(aye::app::remark_text::TO_WEIGH);
     let out = run.out();
     assert!(!out.lines().any(|line| line == LINE) && out.contains("\nagent Ada Reviewer"), "{out}");
 }

@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
-use aye::changeset::merge::{Merged, Sides, merge};
+use aye::changeset::merge::{MergeLabels, MergeOutcome, merge};
 use proptest::prelude::*;
 
-const SIDES: Sides<'static> = Sides { ours: "ours", theirs: "theirs" };
+const SIDES: MergeLabels<'static> = MergeLabels { ours: "ours", theirs: "theirs" };
 
 /// What git says: the merged text, and whether it has conflicts.
 fn git(base: &[u8], ours: &[u8], theirs: &[u8]) -> (Vec<u8>, bool) {
@@ -76,15 +76,15 @@ proptest! {
         let base = edited(&base, &[], newline.0);
         let (text, conflict) = git(&base, &ours, &theirs);
         match merge(&base, &ours, &theirs, SIDES) {
-            Merged::Clean(bytes) => {
+            MergeOutcome::Clean(bytes) => {
                 prop_assert!(!conflict, "git conflicts:\n{}", String::from_utf8_lossy(&text));
                 prop_assert_eq!(String::from_utf8_lossy(&bytes), String::from_utf8_lossy(&text));
             }
-            Merged::Conflict { marked, hunks } => {
+            MergeOutcome::Conflict { marked, hunks } => {
                 prop_assert!(conflict, "git merges:\n{}\nwe:\n{}", String::from_utf8_lossy(&text), String::from_utf8_lossy(&marked));
                 prop_assert!(!hunks.is_empty());
             }
-            Merged::Binary => prop_assert!(false, "text is not binary"),
+            MergeOutcome::Binary => prop_assert!(false, "text is not binary"),
         }
     }
 }

@@ -217,7 +217,7 @@ fn joined(ours: &Tree, theirs: &Tree) -> bool {
 
 /// True where each hunk fits byte for byte, one of them at the end of a file that has no newline there:
 /// git may go to a nearer line that has one.
-fn ends(compiled: &patch::Compiled, diff: &[u8]) -> bool {
+fn ends(compiled: &patch::CompiledPatch, diff: &[u8]) -> bool {
     let is_exact = compiled.files.iter().flat_map(|f| &f.hunks).all(|h| h.matched.is_none());
     let text = String::from_utf8_lossy(diff);
     let is_old = |line: Option<&str>| line.is_some_and(|line| !line.starts_with('+'));

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use aye::changeset::hunks;
-use aye::changeset::merge::Sides;
-use aye::changeset::plan::{self, Resolved};
+use aye::changeset::merge::MergeLabels;
+use aye::changeset::plan::{self, MergeStatus};
 use aye::changeset::{File, FileChange, RepoPath, Snapshot};
 use aye::error::Result;
-use aye::proposal::relations::{Open, Touch, relations};
+use aye::proposal::relations::{PendingProposal, TouchedFile, relations};
 use aye::proposal::{Entry, ProposalId};
 use proptest::prelude::*;
 
@@ -30,14 +30,14 @@ fn id(n: usize) -> ProposalId {
     ProposalId::parse(&format!("prop_{n:010}")).expect("an id")
 }
 
-fn open(n: usize, before: &[u8], after: &[u8]) -> Open {
-    let touch = Touch {
+fn open(n: usize, before: &[u8], after: &[u8]) -> PendingProposal {
+    let touch = TouchedFile {
         path: PATH.to_owned(),
         before: Some(entry(before)),
         after: Some(entry(after)),
         lines: Some(hunks::measure(Some(before), Some(after)).1),
     };
-    Open { id: id(n), touches: vec![touch], earlier: Vec::new() }
+    PendingProposal { id: id(n), touches: vec![touch], earlier: Vec::new() }
 }
 
 /// What the file is once these changes are applied one after the other; `None` where one does not fit.
@@ -51,10 +51,10 @@ fn applied(now: &[u8], changes: &[(&[u8], &[u8])]) -> Option<Vec<u8>> {
             origin: None,
             snippets: Vec::new(),
         };
-        let sides = Sides { ours: "now", theirs: "proposed" };
+        let sides = MergeLabels { ours: "now", theirs: "proposed" };
         let plan = plan::plan(&[change], &Files(Some(now)), sides).expect("a plan");
         let file = &plan.files[0];
-        if matches!(file.outcome, Resolved::Conflict(_)) {
+        if matches!(file.outcome, MergeStatus::Conflict(_)) {
             return None;
         }
         now = file.after.clone().expect("a file");
@@ -88,9 +88,9 @@ proptest! {
         prop_assert_eq!(there.is_some(), back.is_some(), "one order alone");
         // What stands on another applies after it, as it was proposed.
         let lower: Vec<ProposalId> =
-            related(2).stands_on.iter().map(|lower| lower.id.clone()).collect();
+            related(2).depends_on.iter().map(|lower| lower.id.clone()).collect();
         prop_assert_eq!(&lower, &[id(0)]);
         prop_assert_eq!(applied(&base, &[(&base, &one), (&one, &top)]), Some(top.clone()));
-        prop_assert!(related(0).stands_on.is_empty() && related(1).stands_on.is_empty());
+        prop_assert!(related(0).depends_on.is_empty() && related(1).depends_on.is_empty());
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use aye::changeset::{Changeset, File, FileChange, Mode, RepoPath, emit, moves};
-use aye::review::model::{Decision, Part, Review, Unit};
+use aye::review::model::{Decision, Review, Unit, UnitKind};
 use proptest::prelude::*;
 
 use crate::support::Repo;
@@ -333,7 +333,7 @@ fn selection(review: &Review) -> String {
         let units = &review.units()[review.units_of(at)];
         let taken = |unit: &&Unit| unit.decision == Some(Decision::Take);
         let (old, new) = (file.old_path.display(), file.path.display());
-        if units.iter().filter(taken).any(|unit| unit.part == Part::Whole) {
+        if units.iter().filter(taken).any(|unit| unit.part == UnitKind::Whole) {
             let text = |file: &File, sign: &str| -> String {
                 let text = String::from_utf8(file.bytes.clone()).expect("text");
                 text.lines().map(|line| format!("{sign}{line}\n")).collect()
@@ -360,7 +360,7 @@ fn selection(review: &Review) -> String {
             };
             continue;
         }
-        let is_placed = units.iter().filter(taken).any(|unit| unit.part == Part::Place);
+        let is_placed = units.iter().filter(taken).any(|unit| unit.part == UnitKind::Place);
         let to = if is_placed { &new } else { &old };
         let (mut head, mut body, mut moved) = (String::new(), String::new(), 0_isize);
         let modes = [&file.before, &file.after].map(|file| file.as_ref().map(|file| file.mode));
@@ -371,7 +371,7 @@ fn selection(review: &Review) -> String {
             head += &format!("rename from {old}\nrename to {new}\n");
         }
         for unit in units.iter().filter(taken) {
-            let Part::Hunk(hunk) = &unit.part else { continue };
+            let UnitKind::Hunk(hunk) = &unit.part else { continue };
             let (before, after) = (hunk.before.len(), hunk.after.len());
             let start = |at: isize, count: usize| if count == 0 { at } else { at + 1 };
             let from = hunk.before.start as isize;

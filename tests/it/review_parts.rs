@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aye::changeset::hunks::{Choice, Diff, Hunk, Side, compose};
+use aye::changeset::hunks::{Choice, Diff, Hunk, LineSide, compose};
 use proptest::prelude::*;
 
 use crate::support::Repo;
@@ -96,14 +96,14 @@ fn patch(diff: &Diff<'_>, hunk: &Hunk, chosen: &BTreeSet<usize>) -> String {
     let (mut body, mut number, mut old, mut new) = (String::new(), 0, 0, 0);
     for line in diff.lines(hunk) {
         let text = String::from_utf8_lossy(line.bytes);
-        let is_chosen = line.side != Side::Context && {
+        let is_chosen = line.side != LineSide::Context && {
             number += 1;
             chosen.contains(&(number - 1))
         };
         match line.side {
-            Side::Added if !is_chosen => continue,
-            Side::Added => new += 1,
-            Side::Removed if is_chosen => old += 1,
+            LineSide::Added if !is_chosen => continue,
+            LineSide::Added => new += 1,
+            LineSide::Removed if is_chosen => old += 1,
             _ => (old, new) = (old + 1, new + 1),
         }
         let sign = if is_chosen { line.side.sign() } else { ' ' };
@@ -131,7 +131,7 @@ proptest! {
         let hunks = diff.hunks(3);
         prop_assume!(!hunks.is_empty());
         let hunk = &hunks[at % hunks.len()];
-        let count = diff.lines(hunk).filter(|line| line.side != Side::Context).count();
+        let count = diff.lines(hunk).filter(|line| line.side != LineSide::Context).count();
         let chosen: BTreeSet<usize> = (0..count).filter(|n| bits >> (n % 64) & 1 == 1).collect();
         let region = diff.editable(hunk).0;
         let bytes = diff.with_lines(hunk, &chosen);

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::shell_corpus::world;
 use crate::support::{Repo, Run, until};
 use aye::shell::plan;
-use aye::shell::sandbox::Layers;
+use aye::shell::sandbox::SandboxLayers;
 
 pub fn repo() -> Repo {
     Repo::with(&[("a.txt", "one\ntwo\n"), ("src/b.rs", "fn b() {}\n")])
@@ -64,7 +64,7 @@ fn commands_are_accepted_by_the_lists() {
         let (said, command) = line.split_once(' ').expect("a verdict");
         let found: String = [(true, 'a'), (false, 'p')]
             .map(|(landlock, letter)| {
-                world.layers = Layers { landlock, seccomp: true };
+                world.layers = SandboxLayers { landlock, seccomp: true };
                 if plan(command, &world).is_ok() { letter } else { '-' }
             })
             .iter()

@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::support::{Repo, has_sandbox};
 use aye::shell::programs::Search;
 use aye::shell::run::run_unchecked;
-use aye::shell::{Request, RunOutcome, World, plan, run, sandbox};
+use aye::shell::{Machine, Request, RunOutcome, plan, run, sandbox};
 
 const HOSTILE: &str = include_str!("../data/shell/hostile.txt");
 const BENIGN: &str = include_str!("../data/shell/benign.txt");
@@ -82,8 +82,8 @@ pub fn fixture() -> Repo {
     repo
 }
 
-pub fn world(repo: &Repo, shell: &str) -> World {
-    World {
+pub fn world(repo: &Repo, shell: &str) -> Machine {
+    Machine {
         root: repo.root().to_owned(),
         cwd: repo.root().to_owned(),
         home: Some(repo.outer().join("home")),
@@ -270,7 +270,7 @@ fn hostile_commands_do_nothing_with_and_without_the_front_end() {
 }
 
 /// Runs a text without the front end, where any program of the system may start.
-fn unchecked(text: &str, request: &Request, world: &World) -> RunOutcome {
+fn unchecked(text: &str, request: &Request, world: &Machine) -> RunOutcome {
     let programs = ["/usr", "/bin", "/sbin"].map(PathBuf::from).to_vec();
     run_unchecked(text, programs, request, world).expect("it starts")
 }
@@ -422,7 +422,7 @@ fn everyday_commands_say_what_sh_says_and_change_nothing() {
 }
 
 /// What the shell says outside of the sandbox, both streams in order, and its status.
-fn sh(command: &str, world: &World) -> (String, i32) {
+fn sh(command: &str, world: &Machine) -> (String, i32) {
     use std::os::unix::process::CommandExt as _;
     let output = Command::new(&world.shell)
         .arg0("sh")

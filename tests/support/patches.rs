@@ -34,16 +34,20 @@ impl Snapshot for Files<'_> {
     }
 }
 
-pub fn read(tree: &Tree, patch: &str) -> Result<patch::Compiled> {
+pub fn read(tree: &Tree, patch: &str) -> Result<patch::CompiledPatch> {
     read_as(patch.as_bytes(), tree, &patch::Options::default())
 }
 
-pub fn read_as(patch: &[u8], tree: &Tree, options: &patch::Options) -> Result<patch::Compiled> {
+pub fn read_as(
+    patch: &[u8],
+    tree: &Tree,
+    options: &patch::Options,
+) -> Result<patch::CompiledPatch> {
     patch::read(patch, &Files(tree), options)
 }
 
 /// What `compiled`, which was read for `before`, makes of it.
-pub fn after(before: &Tree, compiled: &patch::Compiled) -> Tree {
+pub fn after(before: &Tree, compiled: &patch::CompiledPatch) -> Tree {
     let mut tree = before.clone();
     for change in compiled.changeset.changes() {
         assert_eq!(tree.get(&change.path), change.before.as_ref(), "the before of the change");

@@ -1,7 +1,7 @@
 //! Decisions made through the library, for tests of what follows from them.
 
 use aye::changeset::{Changeset, FileChange};
-use aye::decide::verdict::{self, Besides, Word};
+use aye::decide::verdict::{self, PlainVerdict, VerdictDetails};
 use aye::decide::{self, Request};
 use aye::proposal::event::{Comment, Effect, Evidence, Note, RevisionReason};
 use aye::proposal::rules::Verb;
@@ -52,28 +52,30 @@ pub fn revise(repo: &Repo, id: &str, changes: Vec<FileChange>) {
 pub fn undo(repo: &Repo, id: &str) {
     let (store, proposal) = (store(repo), proposal(repo, id));
     let authority = authority(&store, Verb::Undo, &proposal);
-    let seen =
-        store.view().and_then(|view| decide::Seen::now(&view, [&proposal.id])).expect("seen");
+    let seen = store
+        .view()
+        .and_then(|view| decide::ViewedState::now(&view, [&proposal.id]))
+        .expect("seen");
     decide::undo(&store, &authority, chrono::Utc::now(), &proposal, &seen, None).expect("undone");
 }
 
-fn say(repo: &Repo, id: &str, verb: Verb, word: Word, reason: &str) {
+fn say(repo: &Repo, id: &str, verb: Verb, word: PlainVerdict, reason: &str) {
     let (store, proposal) = (store(repo), proposal(repo, id));
     let authority = authority(&store, verb, &proposal);
     let proposals = std::slice::from_ref(&proposal);
-    let besides = Besides { reason: Some(reason), ..Besides::default() };
-    verdict::say(&store, &authority, chrono::Utc::now(), proposals, word, &besides)
+    let besides = VerdictDetails { reason: Some(reason), ..VerdictDetails::default() };
+    verdict::record_verdicts(&store, &authority, chrono::Utc::now(), proposals, word, &besides)
         .expect("recorded");
 }
 
 /// Rejects.
 pub fn reject(repo: &Repo, id: &str, reason: &str) {
-    say(repo, id, Verb::Reject, Word::Reject, reason);
+    say(repo, id, Verb::Reject, PlainVerdict::Reject, reason);
 }
 
 /// Asks for changes.
 pub fn request_changes(repo: &Repo, id: &str, reason: &str) {
-    say(repo, id, Verb::RequestChanges, Word::RequestChanges, reason);
+    say(repo, id, Verb::RequestChanges, PlainVerdict::RequestChanges, reason);
 }
 
 /// Comments.

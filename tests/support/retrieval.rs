@@ -13,7 +13,7 @@
 
 use std::path::PathBuf;
 
-use aye::memory::search::{Ask, FileStamp, Index, Query, Synonyms, synonyms};
+use aye::memory::search::{FileStamp, Index, Query, SearchRequest, Synonyms, synonyms};
 use aye::memory::settings::Settings;
 
 /// What came of it.
@@ -97,7 +97,7 @@ impl Set {
 
 pub fn search(set: Set, index: &Index, text: &str) -> Vec<aye::memory::search::Hit> {
     let query = Query::parse(text, &set.synonyms());
-    index.search(&query, &Ask::default(), 10).expect("searched")
+    index.search(&query, &SearchRequest::default(), 10).expect("searched")
 }
 
 pub fn evaluate(set: Set, index: &Index) -> Figures {

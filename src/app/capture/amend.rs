@@ -1,9 +1,9 @@
 //! Edits as the next revision of a proposal, on the files or on the proposal's own result.
 
-use super::super::stack::Ground;
+use super::super::stack::EditBase;
 use super::super::{Draft, Session};
 use super::{edits, is_missing, refuse_left_out};
-use crate::changeset::snippet::{self, Edit};
+use crate::changeset::snippet::{self, SnippetEdit};
 use crate::changeset::{Changeset, codes};
 use crate::error::{Error, Result};
 use crate::proposal::Proposal;
@@ -16,15 +16,15 @@ use crate::store::Store;
 pub fn amend(
     session: &Session<'_>,
     proposal: &Proposal,
-    given: Vec<Edit>,
-    ground: &Ground,
+    given: Vec<SnippetEdit>,
+    ground: &EditBase,
     form: InputForm,
 ) -> Result<Draft> {
     let error = match edits(session, given.clone(), ground, form.clone()) {
         Err(error) if is_missing(&error) => error,
         other => return other,
     };
-    let on = Ground::On(proposal.id.to_string());
+    let on = EditBase::On(proposal.id.to_string());
     let Ok(Some(own)) = on.made(session) else { return Err(error) };
     match snippet::compile(given, &own) {
         Ok(edited) => on_own(session.store, proposal, edited, form),

@@ -1,10 +1,10 @@
 //! Changes from edits, a patch, the work tree, a commit, or a range of commits.
 
 mod amend;
-mod given;
+mod patch_snapshot;
 mod range;
+mod revert;
 mod since;
-mod take_back;
 mod uncommitted;
 
 use std::ffi::OsString;
@@ -14,20 +14,20 @@ use bstr::ByteSlice as _;
 use chrono::{DateTime, Utc};
 
 pub use amend::amend;
-use given::Given;
+use patch_snapshot::PatchSnapshot;
 use range::resolve;
 use range::{between, ends, parent};
+pub use revert::{Revert, RevertedFiles};
 pub use since::Since;
 use since::since;
-pub use take_back::{TakeBack, TakenBack};
 use uncommitted::{Specs, uncommitted};
 
-use super::stack::{self, Ground};
-use super::{Draft, Session, denied};
+use super::stack::{self, EditBase};
+use super::{Draft, Session, denied_files};
 use crate::apply;
 use crate::changeset::codes as changeset_codes;
-use crate::changeset::patch::{self, Compiled, FileReport, Options};
-use crate::changeset::snippet::{self, Action, Edit};
+use crate::changeset::patch::{self, CompiledPatch, FileReport, Options};
+use crate::changeset::snippet::{self, EditAction, SnippetEdit};
 use crate::changeset::{Changeset, RepoPath, Snapshot};
 use crate::decide;
 use crate::error::{Error, Result};
@@ -43,7 +43,7 @@ pub enum Source {
         bytes: Vec<u8>,
         options: Options,
         /// Base of the patch.
-        ground: Ground,
+        ground: EditBase,
     },
     /// Uncommitted changes, including untracked files.
     Worktree {
@@ -108,8 +108,9 @@ pub fn capture(session: &Session<'_>, source: &Source, remarks: &mut Vec<Remark>
                 Some(below) => whole_patch(repository, below, bytes, options, remarks),
                 None => whole_patch(repository, &*repository.files()?, bytes, options, remarks),
             };
-            let (changeset, adapted) = read.map_err(|error| denied::unquoted(session, error))?;
-            denied::refuse_copies(session, &changeset)?;
+            let (changeset, adapted) =
+                read.map_err(|error| denied_files::unquoted(session, error))?;
+            denied_files::refuse_copies(session, &changeset)?;
             let on = below.and_then(|below| below.on());
             return Ok(Draft { on, adapted, ..Draft::new(store, changeset, InputForm::Patch)? });
         }
@@ -159,17 +160,18 @@ fn require_named(session: &Session<'_>, is_everything: bool) -> Result<()> {
 /// Errors of matching, of `Ground::made` and of `Draft::new`.
 pub fn edits(
     session: &Session<'_>,
-    edits: Vec<Edit>,
-    ground: &Ground,
+    edits: Vec<SnippetEdit>,
+    ground: &EditBase,
     form: InputForm,
 ) -> Result<Draft> {
-    carried_out(session, edits, ground, form).map_err(|error| denied::unquoted(session, error))
+    carried_out(session, edits, ground, form)
+        .map_err(|error| denied_files::unquoted(session, error))
 }
 
 fn carried_out(
     session: &Session<'_>,
-    edits: Vec<Edit>,
-    ground: &Ground,
+    edits: Vec<SnippetEdit>,
+    ground: &EditBase,
     form: InputForm,
 ) -> Result<Draft> {
     let store = session.store;
@@ -178,9 +180,9 @@ fn carried_out(
         return Ok(Draft { on: below.on(), ..Draft::new(store, changeset, form)? });
     }
     match ground {
-        Ground::Any if session.session().is_none() => on_files(session, edits, form),
-        Ground::Files | Ground::On(_) | Ground::Below(_) => on_files(session, edits, form),
-        Ground::Any => {
+        EditBase::Any if session.session().is_none() => on_files(session, edits, form),
+        EditBase::Files | EditBase::On(_) | EditBase::Below(_) => on_files(session, edits, form),
+        EditBase::Any => {
             let again = edits.clone();
             let error = match on_files(session, edits, form.clone()) {
                 Err(error) if is_missing(&error) => error,
@@ -197,11 +199,11 @@ fn is_missing(error: &Error) -> bool {
     error.is(&changeset_codes::OLD_CONTENT_NOT_FOUND) || error.is(&changeset_codes::FILE_NOT_FOUND)
 }
 
-fn on_files(session: &Session<'_>, edits: Vec<Edit>, form: InputForm) -> Result<Draft> {
+fn on_files(session: &Session<'_>, edits: Vec<SnippetEdit>, form: InputForm) -> Result<Draft> {
     let Session { store, now, .. } = session;
-    let old = |edit: &Edit| match &edit.action {
-        Action::Replace(snippet) => Some((edit.path.clone(), snippet.old.clone())),
-        Action::Write { .. } | Action::Delete => None,
+    let old = |edit: &SnippetEdit| match &edit.action {
+        EditAction::Replace(snippet) => Some((edit.path.clone(), snippet.old.clone())),
+        EditAction::Write { .. } | EditAction::Delete => None,
     };
     let sought: Vec<(RepoPath, Vec<u8>)> = edits.iter().filter_map(old).collect();
     let changeset = snippet::compile(edits, &*store.repository().files()?).map_err(|error| {
@@ -283,8 +285,8 @@ pub fn patch(
     bytes: &[u8],
     files: &dyn Snapshot,
     options: &Options,
-) -> Result<Compiled> {
-    let read = patch::read(bytes, &Given { files, repository }, options);
+) -> Result<CompiledPatch> {
+    let read = patch::read(bytes, &PatchSnapshot { files, repository }, options);
     let compiled = read.map_err(|error| {
         if error.is(&changeset_codes::PATH_INVALID) {
             repository.name_top(error)
@@ -299,7 +301,7 @@ pub fn patch(
 /// Refuses new files that exist in git outside the sparse checkout.
 fn refuse_left_out(repository: &Repository, changeset: &Changeset) -> Result<()> {
     let made = changeset.changes().iter().filter(|change| change.before.is_none());
-    repository.refuse_left_out(made.map(|change| &change.path))
+    repository.refuse_excluded(made.map(|change| &change.path))
 }
 
 /// Refuses patches that are completely applied. Returns the hunks placed or matched otherwise than
@@ -328,7 +330,7 @@ fn whole_patch(
     Ok((compiled.changeset, adapted))
 }
 
-fn already_there(compiled: &Compiled) -> String {
+fn already_there(compiled: &CompiledPatch) -> String {
     const MOST: usize = 5;
     let paths = compiled.files.iter().map(|file| file.path.display().to_string());
     let mut paths: Vec<String> = paths.take(MOST + 1).map(|path| shell::word(&path)).collect();

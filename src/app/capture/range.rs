@@ -8,7 +8,7 @@ use gix::ObjectId;
 use crate::changeset::patch;
 use crate::changeset::{Changeset, File, FileChange, Mode, RepoPath, Snapshot, store_form};
 use crate::error::{Error, Result, codes};
-use crate::repository::{BY_GIT, Repository};
+use crate::repository::{HINT_COMMIT_WITH_GIT, Repository};
 use crate::store::Store;
 
 /// `kind` is a peeling suffix, such as `^{commit}`.
@@ -98,9 +98,10 @@ pub(super) fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> 
     }
     in_stored_form(&mut changes, &*store.repository().files()?)?;
     let changeset = Changeset::new(changes)?;
-    store
-        .repository()
-        .refuse_foreign(changeset.changes().iter().map(|change| &change.path), BY_GIT)?;
+    store.repository().refuse_foreign(
+        changeset.changes().iter().map(|change| &change.path),
+        HINT_COMMIT_WITH_GIT,
+    )?;
     Ok(changeset)
 }
 

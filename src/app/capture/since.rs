@@ -53,7 +53,7 @@ pub(super) fn since(
         Ok(_) => error,
         Err(_) => no_commit(),
     })?;
-    let left = read::left(repository, &top, None, &base)?;
+    let left = read::read_changes(repository, &top, None, &base)?;
     let is_wanted = |path: &RepoPath| {
         let is_in =
             |above: &RepoPath| path == above || path.parents().any(|parent| parent == *above);

@@ -16,7 +16,7 @@ use crate::decide;
 use crate::error::{Error, Result};
 use crate::git::Git;
 use crate::proposal::Entry;
-use crate::repository::{BY_GIT, Repository};
+use crate::repository::{HINT_COMMIT_WITH_GIT, Repository};
 
 pub(super) struct Specs<'a> {
     pub(super) base: &'a Path,
@@ -121,7 +121,10 @@ pub(super) fn uncommitted(
         }
     }
     let changeset = Changeset::new(changes)?;
-    repository.refuse_foreign(changeset.changes().iter().map(|change| &change.path), BY_GIT)?;
+    repository.refuse_foreign(
+        changeset.changes().iter().map(|change| &change.path),
+        HINT_COMMIT_WITH_GIT,
+    )?;
     Ok(changeset)
 }
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::leftovers::{self, Leftover};
 use super::objects::{self, Damaged};
-use super::{Problem, Wanted, is_by_others, remotes};
+use super::{ExamineOptions, Problem, is_by_others, remotes};
 use crate::error::{Error, Result};
 use crate::memory::service::settings_problems;
 use crate::private::codes::PRIVATE_DIR_UNSAFE;
@@ -14,18 +14,18 @@ use crate::repository::idle;
 use crate::store::{Examined, Store, Trouble, View};
 use crate::worktree::codes as apply;
 
-pub(super) struct Look {
+pub(super) struct StoreScan {
     pub(super) problems: Vec<Problem>,
     /// Troubles of refs and events, including other clones'.
     pub(super) troubles: Vec<Trouble>,
     pub(super) left: Vec<Leftover>,
 }
 
-impl Look {
+impl StoreScan {
     pub(super) fn at(
         store: &Store,
         view: &View<'_>,
-        wanted: Wanted,
+        wanted: ExamineOptions,
         now: DateTime<Utc>,
     ) -> Result<Self> {
         // First: notes written by this scan would replace unsafe entries.

@@ -52,7 +52,7 @@ pub(super) fn find(
         found.extend(files.into_iter().map(|path| Leftover::File(root.clone(), path)));
     }
     if let Ok(Some(private)) = store.repository().private() {
-        for (name, kind) in private.dir().kinds().unwrap_or_default() {
+        for (name, kind) in private.dir().entries_with_kind().unwrap_or_default() {
             let path = private.path().join(name.to_path_lossy());
             if kind == FileKind::File && is_private(name.as_bstr()) && is_old(&path, now) {
                 found.push(Leftover::Private(name.to_string()));
@@ -122,19 +122,19 @@ pub(super) fn stale_locks(repository: &Repository, now: DateTime<Utc>) -> Vec<(P
 pub(super) fn unwritable(repository: &Repository) -> Vec<Error> {
     let mut found = Vec::new();
     let objects = repository.repo.objects.store_ref().path();
-    let name = format!("tmp_obj_aye{:016x}", crate::beneath::random());
+    let name = format!("tmp_obj_aye{:016x}", crate::beneath::random_id());
     let probe = objects.join(name);
     match std::fs::OpenOptions::new().write(true).create_new(true).open(&probe) {
         Ok(_) => drop(std::fs::remove_file(&probe)),
         Err(error) => found.push(Error::file("write to", objects, &error)),
     }
     if let Ok(Some(private)) = repository.private() {
-        let name = format!(".probe-{:016x}", crate::beneath::random());
+        let name = format!(".probe-{:016x}", crate::beneath::random_id());
         match private.dir().open(name.as_str().into(), Access::New) {
             Ok(_) => drop(private.dir().unlink(name.as_str().into())),
             Err(error) => found.push(Error::file("write to", private.path(), &error)),
         }
-        for (name, kind) in private.dir().kinds().unwrap_or_default() {
+        for (name, kind) in private.dir().entries_with_kind().unwrap_or_default() {
             if kind == FileKind::File {
                 found.extend(barred(&private.path().join(name.to_path_lossy())));
             }

@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::find::Look;
+use self::find::StoreScan;
 use crate::app::plan as task_plan;
 use crate::error::{Error, Result};
 use crate::proposal::{Actor, ActorKind};
@@ -50,14 +50,14 @@ impl Problem {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted {
+pub struct ExamineOptions {
     /// Reads every object, including contents.
     pub full: bool,
     /// Rebuilds derived data and sets unreadable data aside.
     pub repair: bool,
 }
 
-impl Wanted {
+impl ExamineOptions {
     /// A repair needs a complete examination.
     fn reads_all(self) -> bool {
         self.full || self.repair
@@ -84,7 +84,7 @@ const MOST_ROUNDS: usize = 10_000;
 pub fn examine<'s>(
     store: &'s Store,
     actor: &Actor,
-    wanted: Wanted,
+    wanted: ExamineOptions,
     now: DateTime<Utc>,
 ) -> Result<Findings<'s>> {
     let mut repaired = Vec::new();
@@ -121,12 +121,17 @@ pub fn examine<'s>(
 struct Examination<'a, 'w> {
     store: &'a Store,
     actor: &'w Actor,
-    wanted: Wanted,
+    wanted: ExamineOptions,
     now: DateTime<Utc>,
 }
 
 impl<'s> Examination<'s, '_> {
-    fn repair(&self, view: &View<'_>, look: &Look, repaired: &mut Vec<String>) -> Result<View<'s>> {
+    fn repair(
+        &self,
+        view: &View<'_>,
+        look: &StoreScan,
+        repaired: &mut Vec<String>,
+    ) -> Result<View<'s>> {
         let store = self.store;
         let refused = [apply::JOURNAL_INVALID.id, apply::JOURNAL_FOREIGN.id];
         if look.problems.iter().any(|problem| refused.contains(&&*problem.code)) {
@@ -155,8 +160,8 @@ impl<'s> Examination<'s, '_> {
         Ok(view)
     }
 
-    fn look(&self, view: &View<'_>) -> Result<Look> {
-        Look::at(self.store, view, self.wanted, self.now)
+    fn look(&self, view: &View<'_>) -> Result<StoreScan> {
+        StoreScan::at(self.store, view, self.wanted, self.now)
     }
 
     /// Does the pending work of writers. An unwritable store waits, which is not damage.

@@ -1,6 +1,6 @@
 //! Doctor's codes with meanings and remedies, printed by `aye help codes`.
 
-pub struct Known {
+pub struct ProblemKind {
     pub code: &'static str,
     pub meaning: &'static str,
     /// Problems with ids or paths have their own hint.
@@ -16,8 +16,8 @@ pub fn remedy(code: &str) -> &'static str {
 macro_rules! known {
     ($($code:literal, $meaning:literal, $remedy:expr;)*) => {
         /// Problems, then notices.
-        pub static KNOWN: &[Known] =
-            &[$(Known { code: $code, meaning: $meaning, remedy: $remedy }),*];
+        pub static KNOWN: &[ProblemKind] =
+            &[$(ProblemKind { code: $code, meaning: $meaning, remedy: $remedy }),*];
     };
 }
 

@@ -8,11 +8,11 @@ use chrono::{DateTime, Utc};
 use crate::error::{Error, Result};
 use crate::proposal::{ProposalId, Status};
 use crate::repository::Repository;
-use crate::review::model::Answers;
+use crate::review::model::SavedAnswers;
 use crate::store::{ANSWERS, View};
 
 /// By event id of the revision.
-pub type Saved = BTreeMap<String, Answers>;
+pub type Saved = BTreeMap<String, SavedAnswers>;
 
 /// An unreadable file counts as empty.
 pub fn read(repository: &Repository) -> Saved {
@@ -28,7 +28,7 @@ pub fn read(repository: &Repository) -> Saved {
 pub fn keep(
     repository: &Repository,
     id: &ProposalId,
-    answers: Option<(&str, Answers)>,
+    answers: Option<(&str, SavedAnswers)>,
 ) -> Result<()> {
     change(repository, |saved| {
         saved.retain(|_, answers| answers.proposal != *id);
@@ -38,7 +38,7 @@ pub fn keep(
 
 /// Drops answers on revisions that are no longer pending.
 pub fn prune(repository: &Repository, view: &View, now: DateTime<Utc>) -> Result<()> {
-    let is_pending = |revision: &str, answers: &Answers| {
+    let is_pending = |revision: &str, answers: &SavedAnswers| {
         view.proposal(&answers.proposal).is_ok_and(|proposal| {
             proposal.status(now) == Status::Pending && proposal.current().event == revision
         })

@@ -5,35 +5,35 @@ use chrono::{DateTime, Utc};
 use super::authors;
 use crate::app::notes::notes;
 use crate::app::quotes;
-use crate::changeset::plan::Resolved;
-use crate::decide::Visible;
+use crate::changeset::plan::MergeStatus;
+use crate::decide::ProposalDisplay;
 use crate::error::Result;
-use crate::proposal::conversation::SayingKind;
+use crate::proposal::conversation::ContributionKind;
 use crate::proposal::relations::{MOST_NAMED, Relations};
 use crate::proposal::{Proposal, ProposalId};
 use crate::render::age;
 use crate::repository::Repository;
-use crate::review::terminal::{Header, Related, RelatedAs, Said};
+use crate::review::terminal::{EarlierComment, Header, Related, RelatedAs};
 use crate::store::{Store, View};
 
 /// Comments and answered requests, oldest first.
-pub(super) fn conversation(store: &Store, proposal: &Proposal) -> Vec<Said> {
+pub(super) fn conversation(store: &Store, proposal: &Proposal) -> Vec<EarlierComment> {
     let places = quotes::places(store, proposal);
     let said = proposal.conversation(&places).into_iter().filter_map(|saying| {
         let body = saying.body?;
         let body = match saying.kind {
             // An open request has its own line.
-            SayingKind::Request => return None,
-            SayingKind::Answered => format!("asked for changes: {body}"),
-            SayingKind::Comment => body.to_owned(),
+            ContributionKind::Request => return None,
+            ContributionKind::Answered => format!("asked for changes: {body}"),
+            ContributionKind::Comment => body.to_owned(),
         };
         let comment = saying.remark.map(|remark| &remark.comment);
         let moved = saying.place.and_then(|place| place.path.clone());
         let path = moved.or(comment.and_then(|comment| comment.path.clone()));
-        Some(Said {
-            by: saying.by.titled(),
+        Some(EarlierComment {
+            author: saying.by.titled(),
             place: saying.place(),
-            wants: saying.wants().map(str::to_owned),
+            kind: saying.wants().map(str::to_owned),
             body,
             quote: saying.place.and_then(|place| place.quote.clone()),
             replacement: comment.and_then(|comment| comment.replacement.clone()),
@@ -48,7 +48,7 @@ pub(super) fn header(
     proposal: &Proposal,
     now: DateTime<Utc>,
     base: String,
-    comments: Vec<Said>,
+    comments: Vec<EarlierComment>,
 ) -> Header {
     let description = proposal.description.as_deref();
     let notes = notes(proposal).into_iter();
@@ -78,7 +78,7 @@ pub(super) fn header(
 
 pub(super) fn named(view: &View, found: Option<&Relations>) -> Result<Vec<Related>> {
     let Some(found) = found else { return Ok(Vec::new()) };
-    let below = found.stands_on.iter().take(MOST_NAMED).map(|lower| {
+    let below = found.depends_on.iter().take(MOST_NAMED).map(|lower| {
         let how = if lower.is_revised { RelatedAs::BelowRevised } else { RelatedAs::Below };
         (lower.id.clone(), how)
     });
@@ -91,7 +91,11 @@ pub(super) fn named(view: &View, found: Option<&Relations>) -> Result<Vec<Relate
 }
 
 /// `on` are the proposals below.
-pub(super) fn base(repository: &Repository, visible: &Visible, on: &[ProposalId]) -> String {
+pub(super) fn base(
+    repository: &Repository,
+    visible: &ProposalDisplay,
+    on: &[ProposalId],
+) -> String {
     let named: Vec<&str> = on.iter().map(ProposalId::as_str).collect();
     match &named[..] {
         [] => fit(repository, visible),
@@ -99,7 +103,7 @@ pub(super) fn base(repository: &Repository, visible: &Visible, on: &[ProposalId]
     }
 }
 
-fn fit(repository: &Repository, visible: &Visible) -> String {
+fn fit(repository: &Repository, visible: &ProposalDisplay) -> String {
     if let Some(refusal) = &visible.refusal {
         let path = refusal.details().iter().find(|(key, _)| *key == "path");
         return match path.and_then(|(_, path)| path.as_str()) {
@@ -121,7 +125,7 @@ fn fit(repository: &Repository, visible: &Visible) -> String {
             from.display(),
             to.display()
         )
-    } else if shown.plan.files.iter().any(|file| matches!(file.outcome, Resolved::Merged(_))) {
+    } else if shown.plan.files.iter().any(|file| matches!(file.outcome, MergeStatus::Merged(_))) {
         "moved on, merges cleanly; shown as it will be written".to_owned()
     } else if shown.plan.is_already_there() {
         "already there".to_owned()
@@ -134,8 +138,10 @@ pub(super) fn sayings(proposal: &Proposal) -> Vec<(String, String)> {
     let said = proposal.conversation(&[]).into_iter().map(|saying| {
         let body = saying.body.unwrap_or("see the comments");
         let body = match saying.kind {
-            SayingKind::Comment => body.to_owned(),
-            SayingKind::Request | SayingKind::Answered => format!("asks for changes: {body}"),
+            ContributionKind::Comment => body.to_owned(),
+            ContributionKind::Request | ContributionKind::Answered => {
+                format!("asks for changes: {body}")
+            }
         };
         (saying.by.titled(), body)
     });

@@ -7,8 +7,8 @@ mod plans;
 mod queue;
 mod unwritten;
 
-pub use plans::{Planned, Plans, looked_at};
-pub use queue::{Arrived, Found, Known, arrived, found};
+pub use plans::{Plans, ReviewPlan, looked_at};
+pub use queue::{KnownRevisions, QueueArrivals, ReviewQueue, arrived, found};
 pub use unwritten::Unwritten;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,22 +17,22 @@ use std::rc::Rc;
 use chrono::{DateTime, Utc};
 
 use self::header::{base, conversation, header, named, sayings};
-use crate::app::listing::{Marks, marks_of};
-use crate::changeset::{Changeset, FileChange, settle};
+use crate::app::listing::{ListFacts, marks_of};
+use crate::changeset::{Changeset, FileChange, open_conflicts};
 use crate::check::relations;
-use crate::decide::{self, Ahead, Visible};
+use crate::decide::{self, PlannedFiles, ProposalDisplay};
 use crate::error::Result;
 use crate::proposal::event::Subject;
-use crate::proposal::relations::Lower;
+use crate::proposal::relations::Dependency;
 use crate::proposal::statement::Target;
 use crate::proposal::{Actor, Proposal, ProposalId, Status};
 use crate::repository::{Repository, idle::Tips};
-use crate::review::terminal::{Content, Loaded};
+use crate::review::terminal::{Content, LoadResult};
 use crate::scan::gate;
 use crate::store::{Filter, Store, Summary, View};
 
 /// The store, as one review sees it.
-pub struct Desk<'s> {
+pub struct ReviewStore<'s> {
     store: &'s Store,
     reviewer: Actor,
     /// Proposals pending at the start, with their numbers; `None` for requested changes.
@@ -40,35 +40,40 @@ pub struct Desk<'s> {
     /// Author and text of sayings already seen.
     heard: BTreeMap<ProposalId, Vec<(String, String)>>,
     /// Valid while refs and HEAD stay.
-    looked: Looked,
+    looked: PendingCache,
 }
 
-struct Looked {
+struct PendingCache {
     state: (Option<Tips>, Option<Target>),
-    marks: Rc<Marks>,
+    marks: Rc<ListFacts>,
     /// In order. `None` once listed: the next list compares files again.
     all: Option<Vec<Summary>>,
 }
 
-impl Looked {
-    fn new(repository: &Repository, view: &View, marks: Marks, all: Option<Vec<Summary>>) -> Self {
-        Self { state: (view.state(), repository.target()), marks: Rc::new(marks), all }
+impl PendingCache {
+    fn new(
+        repository: &Repository,
+        view: &View,
+        marks: ListFacts,
+        all: Option<Vec<Summary>>,
+    ) -> Self {
+        Self { state: (view.state(), repository.head_target()), marks: Rc::new(marks), all }
     }
 
     fn is_of_now(&self, repository: &Repository, view: &View) -> bool {
-        self.state == (view.state(), repository.target())
+        self.state == (view.state(), repository.head_target())
     }
 }
 
-impl<'s> Desk<'s> {
-    pub fn new(store: &'s Store, view: &View, reviewer: Actor, found: Found) -> Self {
-        let Found { tickets, marks, all, .. } = found;
+impl<'s> ReviewStore<'s> {
+    pub fn new(store: &'s Store, view: &View, reviewer: Actor, found: ReviewQueue) -> Self {
+        let ReviewQueue { tickets, marks, all, .. } = found;
         let mut numbers: BTreeMap<ProposalId, Option<usize>> =
             all.iter().map(|summary| (summary.id.clone(), None)).collect();
         for (at, ticket) in tickets.iter().enumerate() {
             numbers.insert(ticket.id.clone(), Some(at + 1));
         }
-        let looked = Looked::new(store.repository(), view, marks, Some(all));
+        let looked = PendingCache::new(store.repository(), view, marks, Some(all));
         Self { store, reviewer, numbers, heard: BTreeMap::new(), looked }
     }
 
@@ -78,7 +83,7 @@ impl<'s> Desk<'s> {
     }
 
     /// Pending proposals of this review, in order.
-    pub fn pending(&mut self, now: DateTime<Utc>) -> Result<(Vec<Summary>, Rc<Marks>)> {
+    pub fn pending(&mut self, now: DateTime<Utc>) -> Result<(Vec<Summary>, Rc<ListFacts>)> {
         let view = self.store.view()?;
         let all = match self
             .looked
@@ -90,8 +95,8 @@ impl<'s> Desk<'s> {
             None => {
                 let mut summaries = view.proposals(&Filter::pending(), now)?;
                 summaries.retain(|summary| self.numbers.contains_key(&summary.id));
-                let marks = Marks::of(self.store, &view, now, &summaries)?;
-                self.looked = Looked::new(self.store.repository(), &view, marks, None);
+                let marks = ListFacts::of(self.store, &view, now, &summaries)?;
+                self.looked = PendingCache::new(self.store.repository(), &view, marks, None);
                 self.looked.marks.in_order(summaries)
             }
         };
@@ -105,17 +110,17 @@ impl<'s> Desk<'s> {
         known: Option<&str>,
         not_taken: &BTreeSet<ProposalId>,
         now: DateTime<Utc>,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadResult> {
         let view = self.store.view()?;
         let proposal = view.proposal(id)?;
         let status = proposal.status(now);
         if status != Status::Pending {
-            return Ok(Loaded::Gone(status.as_str().to_owned()));
+            return Ok(LoadResult::Gone(status.as_str().to_owned()));
         }
         let unreadable = |error: &crate::error::Error| {
-            Ok(Loaded::Gone(format!("found unreadable ({})", error.message())))
+            Ok(LoadResult::Gone(format!("found unreadable ({})", error.message())))
         };
-        let visible = match decide::visible(self.store, &view, &proposal) {
+        let visible = match decide::display(self.store, &view, &proposal) {
             Ok(visible) => visible,
             Err(error) => return unreadable(&error),
         };
@@ -135,14 +140,14 @@ impl<'s> Desk<'s> {
         let marks = marks_of(self.store, &view, now, &proposal)?;
         let is_told = |path: &str, line| marks.iter().any(|mark| mark.is_at(path, line));
         let warnings = if is_code {
-            gate::files(self.store.repository(), &changeset, is_told)
+            gate::file_warnings(self.store.repository(), &changeset, is_told)
         } else {
             Vec::new()
         };
-        let warnings = warnings.iter().map(gate::Warning::line).collect();
+        let warnings = warnings.iter().map(gate::ScanWarning::line).collect();
         let changes = changeset.into_changes();
         let opened = visible.conflict.filter(|_| is_code);
-        let opened = opened.map(|plan| settle::open(&plan, &changes));
+        let opened = opened.map(|plan| open_conflicts::open_conflicts(&plan, &changes));
         let is_planned = visible.planned || opened.is_some();
         let (changes, unfit) =
             opened.map_or((changes, Vec::new()), |open| (open.changes, open.unfit));
@@ -162,15 +167,15 @@ impl<'s> Desk<'s> {
         header.prefix = view.prefix(id)?;
         (header.marks, header.warnings) = (marks, warnings);
         header.related = named(&view, related.relations(id))?;
-        Ok(Loaded::Ready(Box::new(Content {
+        Ok(LoadResult::Ready(Box::new(Content {
             revision: current.event.clone(),
-            on,
+            lower: on,
             proposed,
             unfit,
             header,
             // After requested changes every hunk is asked again.
             answers: answers.filter(|_| proposal.changes_requested.is_none()),
-            seen: seen.and_then(|revision| self.changes(&proposal, revision)),
+            seen_changes: seen.and_then(|revision| self.changes(&proposal, revision)),
             memory: !is_code,
             quiet: self.store.repository().quiet(changes.iter().map(|change| &change.path)),
             changes,
@@ -214,10 +219,10 @@ impl<'s> Desk<'s> {
         &self,
         view: &View,
         proposal: &Proposal,
-        related: &Marks,
+        related: &ListFacts,
         not_taken: &BTreeSet<ProposalId>,
-    ) -> Result<Option<(Vec<ProposalId>, Visible)>> {
-        let takes = |lower: &Lower| {
+    ) -> Result<Option<(Vec<ProposalId>, ProposalDisplay)>> {
+        let takes = |lower: &Dependency| {
             let is_here = self.number(&lower.id).is_some();
             is_here && !lower.is_revised && !not_taken.contains(&lower.id)
         };
@@ -226,7 +231,7 @@ impl<'s> Desk<'s> {
         if needed.is_empty() || below.is_too_high || below.lacks.is_some() {
             return Ok(None);
         }
-        let Ok(mut ahead) = Ahead::new(self.store.repository()) else { return Ok(None) };
+        let Ok(mut ahead) = PlannedFiles::new(self.store.repository()) else { return Ok(None) };
         for id in &below.taken {
             let shown = ahead.show(self.store, view, &view.proposal(id)?, None, None);
             if !shown.is_ok_and(|shown| shown.plan.refusal().is_none()) {
@@ -238,11 +243,11 @@ impl<'s> Desk<'s> {
         Ok(visible.refusal.is_none().then_some((on, visible)))
     }
 
-    fn related(&mut self, view: &View, now: DateTime<Utc>) -> Result<Rc<Marks>> {
+    fn related(&mut self, view: &View, now: DateTime<Utc>) -> Result<Rc<ListFacts>> {
         if !self.looked.is_of_now(self.store.repository(), view) {
             let related = relations::relations(self.store, view, now)?;
-            let marks = Marks::of_relations(related);
-            self.looked = Looked::new(self.store.repository(), view, marks, None);
+            let marks = ListFacts::of_relations(related);
+            self.looked = PendingCache::new(self.store.repository(), view, marks, None);
         }
         Ok(Rc::clone(&self.looked.marks))
     }

@@ -7,26 +7,28 @@ use chrono::{DateTime, Utc};
 
 use crate::changeset::{Changeset, FileChange, RepoPath, codes};
 use crate::check::{marks, relations};
-use crate::decide::{self, Ahead, Made, Part, Residue, Shown};
+use crate::decide::{
+    self, CommittedPlan, DecisionPlan, OtherChange, PartialProposal, PlannedFiles,
+};
 use crate::error::{Error, Result};
 use crate::proposal::event::RevisionReason;
-use crate::proposal::relations::{Lower, Relations};
+use crate::proposal::relations::{Dependency, Relations};
 use crate::proposal::{Proposal, ProposalId};
 use crate::review::model::Verdict;
-use crate::review::terminal::{Order, Outlook};
+use crate::review::terminal::{DecisionOrder, DecisionPreview};
 use crate::store::{Store, View};
 
 /// One decision's write, as shown.
-pub struct Planned {
-    pub shown: Shown,
+pub struct ReviewPlan {
+    pub shown: DecisionPlan,
     /// `None` for the whole proposal.
-    pub part: Option<Part>,
+    pub part: Option<PartialProposal>,
     /// Part that a commit has already.
-    pub made: Option<Made>,
+    pub made: Option<CommittedPlan>,
 }
 
 #[derive(Default)]
-pub struct Plans(BTreeMap<ProposalId, Planned>);
+pub struct Plans(BTreeMap<ProposalId, ReviewPlan>);
 
 impl Plans {
     /// Plans `orders` in sequence and keeps plans that fit. `None` for orders that write no file.
@@ -36,9 +38,9 @@ impl Plans {
     pub fn make(
         &mut self,
         store: &Store,
-        orders: &[Order],
+        orders: &[DecisionOrder],
         now: DateTime<Utc>,
-    ) -> Result<Vec<Option<Result<Outlook>>>> {
+    ) -> Result<Vec<Option<Result<DecisionPreview>>>> {
         let view = store.view()?;
         let mut ahead = None;
         let mut outlooks = Vec::with_capacity(orders.len());
@@ -54,7 +56,7 @@ impl Plans {
             // Rejections need no work tree.
             let opened = match ahead.take() {
                 Some(ahead) => Ok(ahead),
-                None => Ahead::new(store.repository()),
+                None => PlannedFiles::new(store.repository()),
             };
             let planned = opened
                 .and_then(|opened| plan(store, &view, ahead.insert(opened), order, changes, now));
@@ -68,12 +70,12 @@ impl Plans {
             };
             outlooks.push(Some(planned.and_then(|planned| {
                 let paths = planned.shown.plan.files.iter().map(|file| &file.path);
-                let outlook = Outlook {
+                let outlook = DecisionPreview {
                     quiet: store.repository().quiet(paths),
-                    marks: marks::of(store, &view, planned.shown.proposal.current())?,
+                    marks: marks::revision_marks(store, &view, planned.shown.proposal.current())?,
                     changes: store.repository().with_sources(planned.shown.changes()),
                     already: planned.shown.already(store, planned.part.as_ref())?,
-                    foreign: planned.shown.foreign().map(Residue::change).collect(),
+                    foreign: planned.shown.foreign().map(OtherChange::change).collect(),
                 };
                 self.0.insert(order.id.clone(), planned);
                 Ok(outlook)
@@ -83,11 +85,11 @@ impl Plans {
     }
 
     /// Names the earlier order that changes the conflicting file.
-    fn name_lower(&self, error: Error, order: &Order, before: &[Order]) -> Error {
+    fn name_lower(&self, error: Error, order: &DecisionOrder, before: &[DecisionOrder]) -> Error {
         let path = error.details().iter().find(|(key, _)| *key == "path");
         let path = path.and_then(|(_, path)| path.as_str());
         let Some(path) = path.filter(|_| error.is(&codes::CONFLICT)) else { return error };
-        let writes = |other: &&Order| {
+        let writes = |other: &&DecisionOrder| {
             let planned = self.0.get(&other.id);
             planned.is_some_and(|planned| {
                 planned.shown.plan.writes().any(|file| file.path.display().to_string() == path)
@@ -105,8 +107,13 @@ impl Plans {
     }
 
     /// Names the required proposal below that is not applied as well.
-    fn name_missing(&self, error: Error, order: &Order, related: Option<&Relations>) -> Error {
-        let is_taken = |lower: &Lower| self.0.contains_key(&lower.id);
+    fn name_missing(
+        &self,
+        error: Error,
+        order: &DecisionOrder,
+        related: Option<&Relations>,
+    ) -> Error {
+        let is_taken = |lower: &Dependency| self.0.contains_key(&lower.id);
         let needed = related.map_or_else(Vec::new, |related| related.needed(is_taken));
         let Some(lower) = needed.into_iter().find(|lower| !is_taken(lower)) else { return error };
         let message = format!("it stands on {}, which is not taken", lower.id);
@@ -116,7 +123,7 @@ impl Plans {
         ))
     }
 
-    pub fn of(&self, orders: &[&Order]) -> Vec<&Shown> {
+    pub fn of(&self, orders: &[&DecisionOrder]) -> Vec<&DecisionPlan> {
         orders.iter().filter_map(|order| Some(&self.0.get(&order.id)?.shown)).collect()
     }
 
@@ -126,7 +133,7 @@ impl Plans {
     }
 
     /// A plan is used once.
-    pub fn take(&mut self, id: &ProposalId) -> Option<Planned> {
+    pub fn take(&mut self, id: &ProposalId) -> Option<ReviewPlan> {
         self.0.remove(id)
     }
 }
@@ -134,15 +141,15 @@ impl Plans {
 fn plan(
     store: &Store,
     view: &View,
-    ahead: &mut Ahead,
-    order: &Order,
+    ahead: &mut PlannedFiles,
+    order: &DecisionOrder,
     changes: Option<Vec<FileChange>>,
     now: DateTime<Utc>,
-) -> Result<Planned> {
+) -> Result<ReviewPlan> {
     let proposal = looked_at(view, order, now)?;
     let reason = if order.edited { RevisionReason::Edited } else { RevisionReason::Partial };
     let part = match changes {
-        Some(changes) => Some(Part { changes: Changeset::new(changes)?, reason }),
+        Some(changes) => Some(PartialProposal { changes: Changeset::new(changes)?, reason }),
         None => None,
     };
     let made = match part {
@@ -155,7 +162,7 @@ fn plan(
     let shown = ahead.show(store, view, &proposal, part.as_ref(), made.as_ref())?;
     match decide::apply::conflict(&shown.plan, &proposal.id) {
         Some(refusal) => Err(store.repository().name_sparse(refusal)),
-        None => Ok(Planned { shown, part, made }),
+        None => Ok(ReviewPlan { shown, part, made }),
     }
 }
 
@@ -163,7 +170,7 @@ fn plan(
 ///
 /// # Errors
 /// `not_pending`, `revised_meanwhile`.
-pub fn looked_at(view: &View, order: &Order, now: DateTime<Utc>) -> Result<Proposal> {
+pub fn looked_at(view: &View, order: &DecisionOrder, now: DateTime<Utc>) -> Result<Proposal> {
     let proposal = view.proposal(&order.id)?;
     proposal.require_pending(now)?;
     proposal.require_revision(&order.revision)?;

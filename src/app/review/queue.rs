@@ -5,25 +5,25 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 
 use super::answers;
-use crate::app::listing::Marks;
+use crate::app::listing::ListFacts;
 use crate::changeset::hunks::Lines;
 use crate::error::Result;
 use crate::proposal::ProposalId;
-use crate::review::model::Ticket;
+use crate::review::model::QueuedProposal;
 use crate::store::{Filter, Store, Summary, View};
 
-pub struct Found {
+pub struct ReviewQueue {
     /// In order of review.
-    pub tickets: Vec<Ticket>,
+    pub tickets: Vec<QueuedProposal>,
     /// Tickets and, without named ids, proposals with requested changes.
     pub all: Vec<Summary>,
-    pub marks: Marks,
+    pub marks: ListFacts,
     /// All pending proposals, named or not.
-    pub known: Known,
+    pub known: KnownRevisions,
 }
 
 #[derive(Debug, Default)]
-pub struct Arrived {
+pub struct QueueArrivals {
     pub new: Vec<Summary>,
     pub revised: Vec<Summary>,
 }
@@ -38,7 +38,7 @@ pub fn found(
     now: DateTime<Utc>,
     ids: &[String],
     mut filter: Filter,
-) -> Result<Found> {
+) -> Result<ReviewQueue> {
     let mut wanted = Vec::new();
     for text in ids {
         let id = view.resolve(text)?;
@@ -49,18 +49,18 @@ pub fn found(
     store.fetch_pending(view)?;
     answers::prune(store.repository(), view, now)?;
     let mut summaries = view.proposals(&filter, now)?;
-    let marks = Marks::of(store, view, now, &summaries)?;
+    let marks = ListFacts::of(store, view, now, &summaries)?;
     let known = summaries.iter().map(|summary| (summary.id.clone(), summary.revision.clone()));
     let known = known.collect();
     summaries.retain(|summary| wanted.is_empty() || wanted.contains(&summary.id));
     let all = marks.in_order(summaries);
     let is_asked_for = |summary: &&Summary| !wanted.is_empty() || !summary.changes_requested;
     let tickets = all.iter().filter(is_asked_for).map(|summary| ticket(summary, &marks));
-    Ok(Found { tickets: tickets.collect(), all, marks, known })
+    Ok(ReviewQueue { tickets: tickets.collect(), all, marks, known })
 }
 
-fn ticket(summary: &Summary, marks: &Marks) -> Ticket {
-    Ticket {
+fn ticket(summary: &Summary, marks: &ListFacts) -> QueuedProposal {
+    QueuedProposal {
         id: summary.id.clone(),
         revision: summary.revision.clone(),
         lines: match summary.lines {
@@ -77,18 +77,18 @@ fn ticket(summary: &Summary, marks: &Marks) -> Ticket {
 }
 
 /// Event ids of current revisions.
-pub type Known = HashMap<ProposalId, String>;
+pub type KnownRevisions = HashMap<ProposalId, String>;
 
 /// Proposals and revisions by people other than `reviewer` since `known`.
 pub fn arrived(
     store: &Store,
     now: DateTime<Utc>,
     mut filter: Filter,
-    known: &Known,
+    known: &KnownRevisions,
     reviewer: &str,
-) -> Result<Arrived> {
+) -> Result<QueueArrivals> {
     filter.limit = None;
-    let mut arrived = Arrived::default();
+    let mut arrived = QueueArrivals::default();
     // The rest of a partial apply is the reviewer's own.
     let pending = store.view()?.proposals(&filter, now)?.into_iter();
     for summary in pending.filter(|summary| summary.author != reviewer) {

@@ -1,7 +1,7 @@
 //! Decisions that failed to write, and their effect on decisions shown on top.
 
 use crate::changeset::{RepoPath, codes as changeset_codes};
-use crate::decide::Seen;
+use crate::decide::ViewedState;
 use crate::error::Error;
 use crate::proposal::{ProposalId, codes};
 use crate::store::Store;
@@ -20,7 +20,7 @@ impl Unwritten {
     pub fn explain(
         &self,
         store: &Store,
-        seen: Option<&Seen>,
+        seen: Option<&ViewedState>,
         paths: &[RepoPath],
         error: Error,
     ) -> Error {
@@ -32,7 +32,7 @@ impl Unwritten {
             Some((id.clone(), path.display().to_string()))
         };
         let Some((below, path)) = self.0.iter().rev().find_map(shared) else { return error };
-        let now = store.view().and_then(|view| Seen::now(&view, []));
+        let now = store.view().and_then(|view| ViewedState::now(&view, []));
         let has_moved = seen.zip(now.ok()).is_some_and(|(seen, now)| seen.target != now.target);
         let why = if has_moved {
             "it is not as it was shown: HEAD moved".to_owned()

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 pub use gix::hash::Kind;
 
-use super::hunks::{CONTEXT, Diff, Side};
+use super::hunks::{CONTEXT, Diff, LineSide};
 use super::{Changeset, File, FileChange, RepoPath, moves};
 
 pub use quote::name as quoted_name;
@@ -182,9 +182,9 @@ pub fn text_hunks(out: &mut Vec<u8>, diff: &Diff<'_>, context: usize) {
         out.push(b'\n');
         for piece in diff.lines(&hunk) {
             out.push(match piece.side {
-                Side::Context => b' ',
-                Side::Removed => b'-',
-                Side::Added => b'+',
+                LineSide::Context => b' ',
+                LineSide::Removed => b'-',
+                LineSide::Added => b'+',
             });
             out.extend_from_slice(piece.bytes);
             if !piece.is_terminated() {

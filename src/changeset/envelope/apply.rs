@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use super::{Change, Chunk, Operation, parse, update};
+use super::{Chunk, Operation, OperationKind, parse, update};
 use crate::changeset::fit::overlay::{Overlay, exists};
-use crate::changeset::fit::{Action, Compiled, Dialect, FileReport};
+use crate::changeset::fit::{CompiledPatch, Dialect, FileAction, FileReport};
 use crate::changeset::hunks::count_lines;
 use crate::changeset::unified::LineKind;
 use crate::changeset::{File, RepoPath, Snapshot, codes};
@@ -13,12 +13,12 @@ use crate::error::{Error, Result};
 
 /// # Errors
 /// As `patch::read`.
-pub fn compile(bytes: &[u8], files: &dyn Snapshot) -> Result<Compiled> {
-    let mut state = State(Overlay::new(files));
+pub fn compile(bytes: &[u8], files: &dyn Snapshot) -> Result<CompiledPatch> {
+    let mut state = EnvelopeState(Overlay::new(files));
     let operations = parse(bytes)?;
     let reports =
         operations.iter().map(|operation| state.apply(operation)).collect::<Result<Vec<_>>>()?;
-    Ok(Compiled {
+    Ok(CompiledPatch {
         changeset: state.0.into_changeset()?,
         dialect: Dialect::Envelope,
         files: reports,
@@ -37,9 +37,9 @@ fn content(lines: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-struct State<'a>(Overlay<'a>);
+struct EnvelopeState<'a>(Overlay<'a>);
 
-impl State<'_> {
+impl EnvelopeState<'_> {
     /// Agents may write absolute paths.
     fn path(&self, name: &[u8]) -> Result<RepoPath> {
         let name = name.strip_prefix(b"./").unwrap_or(name);
@@ -70,17 +70,17 @@ impl State<'_> {
     fn apply(&mut self, operation: &Operation<'_>) -> Result<FileReport> {
         let path = self.path(operation.path)?;
         let (action, added, removed) = match &operation.kind {
-            Change::Add(lines) => {
+            OperationKind::Add(lines) => {
                 self.check_free(&path)?;
                 self.put(&path, Some(File::regular(content(lines))))?;
-                (Action::Added, lines.len(), 0)
+                (FileAction::Added, lines.len(), 0)
             }
-            Change::Delete => {
+            OperationKind::Delete => {
                 let old = self.existing(&path)?;
                 self.put(&path, None)?;
-                (Action::Deleted, 0, count_lines(&old.bytes))
+                (FileAction::Deleted, 0, count_lines(&old.bytes))
             }
-            Change::Update { to, chunks } => return self.update(path, *to, chunks),
+            OperationKind::Update { to, chunks } => return self.update(path, *to, chunks),
         };
         Ok(FileReport { path, origin: None, action, added, removed, hunks: Vec::new() })
     }
@@ -102,13 +102,13 @@ impl State<'_> {
         let after = Some(File { bytes, mode: before.mode });
         let Some(path) = to else {
             self.put(&source, after)?;
-            let action = Action::Modified;
+            let action = FileAction::Modified;
             return Ok(FileReport { path: source, origin: None, action, added, removed, hunks });
         };
         self.put(&source, None)?;
         self.put(&path, after)?;
         self.0.put(BTreeMap::new(), vec![(path.clone(), source.clone())]);
-        let action = Action::Renamed;
+        let action = FileAction::Renamed;
         Ok(FileReport { path, origin: Some(source), action, added, removed, hunks })
     }
 }

@@ -13,7 +13,7 @@ mod update;
 pub use apply::compile;
 pub use parse::{is_envelope, parse, refuse_command};
 
-use super::unified::{Line, LineKind};
+use super::unified::{LineKind, PatchLine};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation<'a> {
@@ -21,11 +21,11 @@ pub struct Operation<'a> {
     pub number: usize,
     /// Without surrounding whitespace.
     pub path: &'a [u8],
-    pub kind: Change<'a>,
+    pub kind: OperationKind<'a>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change<'a> {
+pub enum OperationKind<'a> {
     /// Lines without endings.
     Add(Vec<&'a [u8]>),
     Delete,
@@ -44,7 +44,7 @@ pub struct Chunk<'a> {
     /// Lines named by `@@`, each below the one before.
     pub anchors: Vec<&'a [u8]>,
     /// Without line endings.
-    pub lines: Vec<Line<'a>>,
+    pub lines: Vec<PatchLine<'a>>,
     /// `*** End of File`.
     pub at_end: bool,
     /// Entirely empty lines at the end: context, or space between sections.
@@ -59,7 +59,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// Less `cut` at the end.
-    fn kept(&self, cut: usize) -> &[Line<'a>] {
+    fn kept(&self, cut: usize) -> &[PatchLine<'a>] {
         &self.lines[..self.lines.len() - cut]
     }
 

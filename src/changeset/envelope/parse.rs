@@ -2,10 +2,12 @@
 
 use bstr::ByteSlice as _;
 
-use super::{Change, Chunk, Operation};
+use super::{Chunk, Operation, OperationKind};
 use crate::changeset::dialect::{Header, header};
 use crate::changeset::limits;
-use crate::changeset::unified::{Line, LineKind, Side, excerpt, invalid, names, starts_commit};
+use crate::changeset::unified::{
+    HeaderName, LineKind, PatchLine, excerpt, invalid, names, starts_commit,
+};
 use crate::error::{Error, Result, codes as general};
 
 const BEGIN: &[u8] = b"*** Begin Patch";
@@ -160,8 +162,10 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     /// True at the end of the envelope.
     fn line(&mut self, number: usize, line: &'a [u8]) -> Result<bool> {
-        let updating =
-            matches!(self.operations.last(), Some(Operation { kind: Change::Update { .. }, .. }));
+        let updating = matches!(
+            self.operations.last(),
+            Some(Operation { kind: OperationKind::Update { .. }, .. })
+        );
         // In an update an indented line is always context.
         if line.trim_end() == END || (!updating && line.trim() == END) {
             return Ok(true);
@@ -179,7 +183,7 @@ impl<'a> Parser<'a> {
             return Err(unexpected(number, line));
         };
         match &mut operation.kind {
-            Change::Add(lines) => match line.strip_prefix(b"+") {
+            OperationKind::Add(lines) => match line.strip_prefix(b"+") {
                 Some(text) => lines.push(text),
                 None if line.trim().is_empty() => {}
                 None => {
@@ -190,9 +194,9 @@ impl<'a> Parser<'a> {
                     .hint("every line of an added file starts with '+'"));
                 }
             },
-            Change::Delete if line.trim().is_empty() => {}
-            Change::Delete => return Err(unexpected(number, line)),
-            Change::Update { to, chunks } => {
+            OperationKind::Delete if line.trim().is_empty() => {}
+            OperationKind::Delete => return Err(unexpected(number, line)),
+            OperationKind::Update { to, chunks } => {
                 let before = chunks.len();
                 update(to, chunks, number, line)?;
                 self.chunks += chunks.len() - before;
@@ -206,9 +210,9 @@ impl<'a> Parser<'a> {
 
     fn begin(&mut self, number: usize, header: &Header<'a>) -> Result<()> {
         let (path, kind) = match header {
-            Header::Add(path) => (*path, Change::Add(Vec::new())),
-            Header::Delete(path) => (*path, Change::Delete),
-            Header::Update(path) => (*path, Change::Update { to: None, chunks: Vec::new() }),
+            Header::Add(path) => (*path, OperationKind::Add(Vec::new())),
+            Header::Delete(path) => (*path, OperationKind::Delete),
+            Header::Update(path) => (*path, OperationKind::Update { to: None, chunks: Vec::new() }),
         };
         if path.is_empty() {
             return Err(invalid(number, "a file header without a path"));
@@ -228,7 +232,7 @@ impl<'a> Parser<'a> {
             ));
         }
         for operation in &mut self.operations {
-            let Change::Update { to, chunks } = &mut operation.kind else { continue };
+            let OperationKind::Update { to, chunks } = &mut operation.kind else { continue };
             if chunks.first().is_some_and(|first| is_unified_header(first, operation.path, *to)) {
                 chunks.remove(0);
             }
@@ -249,10 +253,10 @@ impl<'a> Parser<'a> {
 /// Models add `--- a/PATH` and `+++ b/PATH` below a header out of habit.
 fn is_unified_header(chunk: &Chunk<'_>, path: &[u8], to: Option<&[u8]>) -> bool {
     let [old, new] = chunk.lines.as_slice() else { return false };
-    let names = |line: &Line<'_>, kind, sign: &[u8], path: &[u8]| {
+    let names = |line: &PatchLine<'_>, kind, sign: &[u8], path: &[u8]| {
         let text = line.bytes.strip_prefix(sign).filter(|_| line.kind == kind);
         match text.and_then(names::side) {
-            Some(Side::Name(name)) => name == path || names::strip(&name, 1) == Some(path),
+            Some(HeaderName::Name(name)) => name == path || names::strip(&name, 1) == Some(path),
             _ => false,
         }
     };
@@ -295,7 +299,7 @@ fn update<'a>(
         chunks.push(Chunk { number, ..Chunk::default() });
     }
     if let Some(chunk) = chunks.last_mut() {
-        chunk.lines.push(Line { kind, bytes });
+        chunk.lines.push(PatchLine { kind, bytes });
         chunk.loose_tail = if line.is_empty() { chunk.loose_tail + 1 } else { 0 };
     }
     Ok(())

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::changeset::patch::{Action, Compiled, codes};
+use crate::changeset::patch::{CompiledPatch, FileAction, codes};
 use crate::changeset::{File, Mode, RepoPath, codes as changes};
 use crate::error::{Code, Error, Result};
 
@@ -15,7 +15,7 @@ fn tree(files: &[(&str, &str)]) -> Tree {
     files.iter().map(|(name, text)| (path(name), File::regular(*text))).collect()
 }
 
-fn run(files: &Tree, body: &str) -> Result<(Tree, Compiled)> {
+fn run(files: &Tree, body: &str) -> Result<(Tree, CompiledPatch)> {
     let text = format!("*** Begin Patch\n{body}*** End Patch\n");
     let compiled = compile(text.as_bytes(), files)?;
     let mut after = files.clone();
@@ -29,7 +29,7 @@ fn run(files: &Tree, body: &str) -> Result<(Tree, Compiled)> {
 }
 
 #[track_caller]
-fn becomes(before: &[(&str, &str)], body: &str, after: &[(&str, &str)]) -> Compiled {
+fn becomes(before: &[(&str, &str)], body: &str, after: &[(&str, &str)]) -> CompiledPatch {
     let (result, compiled) = run(&tree(before), body).unwrap_or_else(|e| panic!("{e} {e:?}"));
     assert_eq!(result, tree(after));
     compiled
@@ -57,7 +57,7 @@ fn files_are_added_updated_moved_and_deleted() {
         &[("dir/new.txt", "hello\n\n"), ("moved.txt", "a\nB\n")],
     );
     let actions: Vec<_> = report.files.iter().map(|file| file.action).collect();
-    assert_eq!(actions, [Action::Added, Action::Renamed, Action::Deleted]);
+    assert_eq!(actions, [FileAction::Added, FileAction::Renamed, FileAction::Deleted]);
     assert_eq!(report.changeset.changes()[2].origin, Some(path("old.txt")));
 }
 

@@ -13,7 +13,7 @@ use crate::error::Result;
 /// Strict to lenient. The first ignores line endings, which an envelope cannot express.
 const PASSES: [Pass; 4] = [Pass::Ending, Pass::TrailingBlanks, Pass::Blanks, Pass::Typography];
 
-struct Spot {
+struct ChunkSpot {
     start: usize,
     len: usize,
     /// Dropped lines at the end: empty lines that are not context, and context shared with the next
@@ -45,7 +45,7 @@ pub(super) fn apply(
         search.from = spot.start + spot.len;
         spots.push(spot);
     }
-    let report = |(index, spot): (usize, &Spot)| HunkReport {
+    let report = |(index, spot): (usize, &ChunkSpot)| HunkReport {
         hunk: index + 1,
         line: spot.start + 1,
         offset: 0,
@@ -57,7 +57,7 @@ pub(super) fn apply(
 }
 
 /// Gives shared context to the `next` chunk.
-fn leave_to(spot: &mut Spot, next: &Spot) {
+fn leave_to(spot: &mut ChunkSpot, next: &ChunkSpot) {
     let shared = (spot.start + spot.len).saturating_sub(next.start);
     spot.len -= shared;
     spot.cut += shared;
@@ -92,7 +92,7 @@ impl<'t> Search<'t> {
     }
 
     /// Searches below the previous chunk, and only then in its context below its changes.
-    fn find(&mut self, hunk: usize, chunk: &Chunk<'_>) -> Result<Spot> {
+    fn find(&mut self, hunk: usize, chunk: &Chunk<'_>) -> Result<ChunkSpot> {
         let found = self.find_below(hunk, chunk);
         match &found {
             Err(error) if self.shared > 0 && error.is(&codes::HUNK_FAILED) => {
@@ -103,7 +103,7 @@ impl<'t> Search<'t> {
         }
     }
 
-    fn find_below(&mut self, hunk: usize, chunk: &Chunk<'_>) -> Result<Spot> {
+    fn find_below(&mut self, hunk: usize, chunk: &Chunk<'_>) -> Result<ChunkSpot> {
         let anchored = self.anchors(hunk, chunk)?;
         let from = anchored.as_ref().map_or(self.from, |anchored| anchored.from);
         for cut in chunk.cuts() {
@@ -112,7 +112,7 @@ impl<'t> Search<'t> {
                 return self.insertion(hunk, chunk, cut, anchored.as_ref());
             }
             if let Some((start, pass)) = self.run(hunk, chunk, &old, from, anchored.as_ref())? {
-                return Ok(Spot { start, len: old.len(), cut, pass });
+                return Ok(ChunkSpot { start, len: old.len(), cut, pass });
             }
         }
         if let Some(spot) = self.at_final_newline(chunk, from)? {
@@ -123,12 +123,12 @@ impl<'t> Search<'t> {
     }
 
     /// The file's final newline may be the last context line.
-    fn at_final_newline(&mut self, chunk: &Chunk<'_>, from: usize) -> Result<Option<Spot>> {
+    fn at_final_newline(&mut self, chunk: &Chunk<'_>, from: usize) -> Result<Option<ChunkSpot>> {
         let Some(cut) = chunk.final_newline() else { return Ok(None) };
         let old = chunk.old_lines(cut);
         let start = self.text.len().checked_sub(old.len()).filter(|start| *start >= from);
         let Some(start) = start else { return Ok(None) };
-        let spot = |pass| Spot { start, len: old.len(), cut, pass };
+        let spot = |pass| ChunkSpot { start, len: old.len(), cut, pass };
         if old.is_empty() {
             return Ok(Some(spot(Pass::Ending)));
         }
@@ -213,7 +213,7 @@ impl<'t> Search<'t> {
         chunk: &Chunk<'_>,
         cut: usize,
         anchored: Option<&Anchored>,
-    ) -> Result<Spot> {
+    ) -> Result<ChunkSpot> {
         let start = match anchored {
             _ if chunk.at_end => self.text.len(),
             Some(anchored) if anchored.places.len() > 1 => {
@@ -222,7 +222,7 @@ impl<'t> Search<'t> {
             Some(anchored) => anchored.from,
             None => self.text.len(),
         };
-        Ok(Spot { start, len: 0, cut, pass: Pass::Ending })
+        Ok(ChunkSpot { start, len: 0, cut, pass: Pass::Ending })
     }
 
     fn name(&self, hunk: usize, chunk: &Chunk<'_>) -> HunkName<'_> {
@@ -231,7 +231,7 @@ impl<'t> Search<'t> {
 }
 
 /// The final newline, or its absence, stays; an empty file gets one.
-fn write(text: &Text<'_>, chunks: &[Chunk<'_>], spots: &[Spot]) -> Vec<u8> {
+fn write(text: &Text<'_>, chunks: &[Chunk<'_>], spots: &[ChunkSpot]) -> Vec<u8> {
     let mut writer = Writer::new(text, 1024);
     for (chunk, spot) in chunks.iter().zip(spots) {
         writer.adapted(chunk.kept(spot.cut), spot.start..spot.start + spot.len);

@@ -6,7 +6,7 @@ use std::fmt::Display;
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
 use crate::changeset::limits::codes;
-use crate::changeset::locate::{Pass, closest, differing, key};
+use crate::changeset::locate::{Pass, closest, first_differing, key};
 use crate::changeset::unified::excerpt;
 use crate::error::{Code, Error};
 
@@ -60,7 +60,7 @@ impl HunkName<'_> {
         let nowhere = candidate.is_none().then(|| missing(text, pattern)).flatten();
         let (start, differs) = match &candidate {
             Some(candidate) => (candidate.start, candidate.differs),
-            None => (expected, nowhere.unwrap_or_else(|| differing(text, pattern, expected))),
+            None => (expected, nowhere.unwrap_or_else(|| first_differing(text, pattern, expected))),
         };
         let wanted = excerpt(pattern.get(differs).copied().unwrap_or_default());
         let line = start + differs;

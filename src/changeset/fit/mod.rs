@@ -6,7 +6,7 @@ pub(super) mod place;
 mod report;
 pub(super) mod write;
 
-pub use report::{Action, Compiled, Dialect, FileReport, HunkReport};
+pub use report::{CompiledPatch, Dialect, FileAction, FileReport, HunkReport};
 
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -18,7 +18,7 @@ pub struct Options {
     /// Hunks without context go to their line numbers.
     pub unidiff_zero: bool,
     /// The caller's option, for hints.
-    pub zero_is_said: Option<&'static str>,
+    pub unidiff_zero_option: Option<&'static str>,
     /// The caller's option, for hints.
-    pub strip_is_said: Option<&'static str>,
+    pub strip_option: Option<&'static str>,
 }

@@ -14,11 +14,11 @@ use crate::changeset::RepoPath;
 use crate::changeset::hunks::Text;
 use crate::changeset::limits::codes;
 use crate::changeset::locate::{Finder, Pass, Token, key};
-use crate::changeset::unified::{FilePatch, Hunk};
+use crate::changeset::unified::{FilePatch, PatchHunk};
 use crate::error::Result;
 
 #[derive(Debug, Default)]
-pub(in crate::changeset) struct Placed {
+pub(in crate::changeset) struct PatchedFile {
     pub bytes: Vec<u8>,
     pub hunks: Vec<HunkReport>,
     /// Added and removed lines.
@@ -26,14 +26,14 @@ pub(in crate::changeset) struct Placed {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::changeset) enum Purpose {
+pub(in crate::changeset) enum FitPurpose {
     Apply,
     /// Reversed hunks show if they were applied: each must be at the line of its header.
     Prove,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Spot {
+struct HunkSpot {
     start: usize,
     end: usize,
     hunk: usize,
@@ -48,8 +48,8 @@ pub(in crate::changeset) fn apply(
     content: &[u8],
     patch: &FilePatch<'_>,
     options: &Options,
-    purpose: Purpose,
-) -> Result<Placed> {
+    purpose: FitPurpose,
+) -> Result<PatchedFile> {
     let hunks = patch.hunks.as_slice();
     let text = Text::new(content);
     let mut placer = Placer {
@@ -63,10 +63,10 @@ pub(in crate::changeset) fn apply(
         options,
         purpose,
     };
-    let mut placed = Placed::default();
+    let mut placed = PatchedFile::default();
     placed.hunks.reserve(hunks.len());
     for (index, hunk) in hunks.iter().enumerate() {
-        let job = Job::new(index, hunk, placer.expected(hunk), options, &text);
+        let job = HunkSearch::new(index, hunk, placer.expected(hunk), options, &text);
         let spot = placer.find(&job)?;
         let (added, removed) = hunk.counts();
         placed.counts = (placed.counts.0 + added, placed.counts.1 + removed);
@@ -85,7 +85,7 @@ pub(in crate::changeset) fn apply(
     Ok(placed)
 }
 
-fn write(text: &Text<'_>, hunks: &[Hunk<'_>], spots: &BTreeSet<Spot>) -> Vec<u8> {
+fn write(text: &Text<'_>, hunks: &[PatchHunk<'_>], spots: &BTreeSet<HunkSpot>) -> Vec<u8> {
     let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
     let mut writer = Writer::new(text, lines.map(|line| line.bytes.len() + 1).sum());
     for spot in spots {
@@ -107,9 +107,9 @@ fn write(text: &Text<'_>, hunks: &[Hunk<'_>], spots: &BTreeSet<Spot>) -> Vec<u8>
     writer.finish()
 }
 
-struct Job<'h> {
+struct HunkSearch<'h> {
     index: usize,
-    hunk: &'h Hunk<'h>,
+    hunk: &'h PatchHunk<'h>,
     /// With their LF.
     old: Vec<&'h [u8]>,
     expected: usize,
@@ -121,10 +121,10 @@ struct Job<'h> {
     loose: bool,
 }
 
-impl<'h> Job<'h> {
+impl<'h> HunkSearch<'h> {
     fn new(
         index: usize,
-        hunk: &'h Hunk<'h>,
+        hunk: &'h PatchHunk<'h>,
         expected: usize,
         options: &Options,
         text: &Text<'_>,
@@ -145,12 +145,12 @@ impl<'h> Job<'h> {
     }
 
     /// Lines below the header's line.
-    fn offset(&self, spot: Spot) -> i64 {
+    fn offset(&self, spot: HunkSpot) -> i64 {
         spot.start as i64 - self.claimed as i64
     }
 
-    fn spot(&self, start: usize, pass: Pass) -> Spot {
-        Spot { start, end: start + self.old.len(), hunk: self.index, pass }
+    fn spot(&self, start: usize, pass: Pass) -> HunkSpot {
+        HunkSpot { start, end: start + self.old.len(), hunk: self.index, pass }
     }
 }
 
@@ -159,7 +159,7 @@ struct Placer<'t> {
     text: &'t Text<'t>,
     /// One per pass.
     finders: [Option<Finder<'t>>; 2],
-    taken: BTreeSet<Spot>,
+    taken: BTreeSet<HunkSpot>,
     /// Largest start line so far.
     last_start: usize,
     /// Lines that each earlier hunk adds, less removed ones.
@@ -167,13 +167,13 @@ struct Placer<'t> {
     /// The patch ends its lines in CRLF.
     crlf: bool,
     options: &'t Options,
-    purpose: Purpose,
+    purpose: FitPurpose,
 }
 
 impl Placer<'_> {
     /// The 0-based line in the old file. Computed from the new line, as in git: if earlier hunks
     /// were removed from the patch, the search still goes in the right direction.
-    fn expected(&self, hunk: &Hunk<'_>) -> usize {
+    fn expected(&self, hunk: &PatchHunk<'_>) -> usize {
         match (hunk.old_start, hunk.new_start) {
             (Some(old), Some(_)) if old < self.last_start => old.saturating_sub(1),
             (Some(_), Some(new)) => self.line_before(new.saturating_sub(1)),
@@ -195,7 +195,7 @@ impl Placer<'_> {
         usize::try_from(new - shift).unwrap_or(0)
     }
 
-    fn find(&mut self, job: &Job<'_>) -> Result<Spot> {
+    fn find(&mut self, job: &HunkSearch<'_>) -> Result<HunkSpot> {
         if job.old.is_empty() {
             return self.insertion(job);
         }
@@ -207,15 +207,15 @@ impl Placer<'_> {
         Err(self.name(job).failed(self.text, &job.old, job.expected))
     }
 
-    fn search(&mut self, job: &Job<'_>, pass: Pass) -> Result<Option<Spot>> {
+    fn search(&mut self, job: &HunkSearch<'_>, pass: Pass) -> Result<Option<HunkSpot>> {
         let Some(last) = self.text.len().checked_sub(job.old.len()) else { return Ok(None) };
         let (begins, ends) = job.anchors;
         let fixed = match self.purpose {
-            Purpose::Apply if begins => Some(0),
-            Purpose::Apply if ends => Some(last),
-            Purpose::Apply => None,
-            Purpose::Prove if job.hunk.old_start.is_none() => return Ok(None),
-            Purpose::Prove => Some(job.claimed),
+            FitPurpose::Apply if begins => Some(0),
+            FitPurpose::Apply if ends => Some(last),
+            FitPurpose::Apply => None,
+            FitPurpose::Prove if job.hunk.old_start.is_none() => return Ok(None),
+            FitPurpose::Prove => Some(job.claimed),
         };
         if let Some(start) = fixed {
             let fits = (!ends || start == last) && (!begins || start == 0);
@@ -242,7 +242,7 @@ impl Placer<'_> {
 
     fn unique(
         &self,
-        job: &Job<'_>,
+        job: &HunkSearch<'_>,
         finder: &mut Finder<'_>,
         tokens: &[Token],
     ) -> Result<Option<usize>> {
@@ -262,7 +262,7 @@ impl Placer<'_> {
     }
 
     /// A hunk that only adds: at its line if requested, else only where no doubt is possible.
-    fn insertion(&self, job: &Job<'_>) -> Result<Spot> {
+    fn insertion(&self, job: &HunkSearch<'_>) -> Result<HunkSpot> {
         let end = self.text.len();
         // An empty file does not take CRLF from the patch's transport.
         let pass = if end == 0 && self.crlf { Pass::Ending } else { Pass::Exact };
@@ -273,7 +273,7 @@ impl Placer<'_> {
             // At the very end by its own number, the hunk can belong to nothing below.
             (Some(old), false) if old > 0 && job.claimed == end => end,
             _ => {
-                let hint = match self.options.zero_is_said {
+                let hint = match self.options.unidiff_zero_option {
                     Some(how) => {
                         format!("add context lines, or say {how} if its line number is right")
                     }
@@ -291,12 +291,12 @@ impl Placer<'_> {
         Ok(job.spot(expected, pass))
     }
 
-    fn leniently(&self, job: &Job<'_>, spot: Spot) -> Option<&'static str> {
+    fn leniently(&self, job: &HunkSearch<'_>, spot: HunkSpot) -> Option<&'static str> {
         let same = self.equals(&job.old, spot.start, Pass::Exact);
         (spot.pass != Pass::Exact || !same).then_some(Pass::Ending.as_str())
     }
 
-    fn fits(&self, job: &Job<'_>, start: usize, pass: Pass) -> bool {
+    fn fits(&self, job: &HunkSearch<'_>, start: usize, pass: Pass) -> bool {
         self.equals(&job.old, start, pass) && self.is_free(start, start + job.old.len())
     }
 
@@ -309,11 +309,11 @@ impl Placer<'_> {
     }
 
     fn is_free(&self, start: usize, end: usize) -> bool {
-        let bound = Spot { start: end, end: 0, hunk: 0, pass: Pass::Exact };
+        let bound = HunkSpot { start: end, end: 0, hunk: 0, pass: Pass::Exact };
         self.taken.range(..bound).next_back().is_none_or(|before| before.end <= start)
     }
 
-    fn name(&self, job: &Job<'_>) -> HunkName<'_> {
+    fn name(&self, job: &HunkSearch<'_>) -> HunkName<'_> {
         HunkName { path: self.path, hunk: job.index + 1, number: job.hunk.number }
     }
 }

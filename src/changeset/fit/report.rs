@@ -16,7 +16,7 @@ pub enum Dialect {
 }
 
 #[derive(Clone, Debug)]
-pub struct Compiled {
+pub struct CompiledPatch {
     /// Empty if already applied.
     pub changeset: Changeset,
     pub dialect: Dialect,
@@ -29,7 +29,7 @@ pub struct Compiled {
 /// The outcome for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+pub enum FileAction {
     /// It is new.
     Added,
     /// Its content or mode changes.
@@ -47,7 +47,7 @@ pub struct FileReport {
     /// Path afterwards; before, if deleted.
     pub path: RepoPath,
     pub origin: Option<RepoPath>,
-    pub action: Action,
+    pub action: FileAction,
     /// Lines; 0 for binary content.
     pub added: usize,
     /// Lines; 0 for binary content.
@@ -94,13 +94,13 @@ impl HunkReport {
     }
 }
 
-impl Compiled {
+impl CompiledPatch {
     /// Turns a reversed report into that of the forward patch.
     pub(in crate::changeset) fn into_already_applied(mut self) -> Self {
         for file in &mut self.files {
             file.action = match file.action {
-                Action::Added => Action::Deleted,
-                Action::Deleted => Action::Added,
+                FileAction::Added => FileAction::Deleted,
+                FileAction::Deleted => FileAction::Added,
                 other => other,
             };
             if let Some(origin) = file.origin.take() {

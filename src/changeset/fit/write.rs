@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::changeset::hunks::Text;
 use crate::changeset::locate::{BOM, Pass, key};
-use crate::changeset::unified::{Line, LineKind};
+use crate::changeset::unified::{LineKind, PatchLine};
 
 pub(in crate::changeset) struct Writer<'t> {
     text: &'t Text<'t>,
@@ -21,7 +21,7 @@ impl<'t> Writer<'t> {
 
     /// Replaces the old lines `at`, byte for byte. A last line without newline, in either, is not
     /// joined with the next, unlike in git.
-    pub fn exactly(&mut self, lines: &[Line<'_>], at: Range<usize>) {
+    pub fn exactly(&mut self, lines: &[PatchLine<'_>], at: Range<usize>) {
         self.copy(at.start);
         for line in lines {
             if line.kind != LineKind::Removed {
@@ -41,7 +41,7 @@ impl<'t> Writer<'t> {
 
     /// Replaces the old lines `at`, which equal `lines` but for line endings. Context keeps the
     /// file's bytes, new lines get its line ending.
-    pub fn adapted(&mut self, lines: &[Line<'_>], at: Range<usize>) {
+    pub fn adapted(&mut self, lines: &[PatchLine<'_>], at: Range<usize>) {
         self.copy(at.start);
         let ending = ending(self.text, at.start);
         let first = at.start == 0 && self.out.is_empty();
@@ -102,8 +102,8 @@ impl<'t> Writer<'t> {
 
 /// The byte-order mark belongs to the file, not to its first line; a patch that shows it on one
 /// side only changes it.
-fn wants_mark(text: &Text<'_>, lines: &[Line<'_>]) -> bool {
-    let is_marked = |line: &Line<'_>| line.bytes.starts_with(BOM);
+fn wants_mark(text: &Text<'_>, lines: &[PatchLine<'_>]) -> bool {
+    let is_marked = |line: &PatchLine<'_>| line.bytes.starts_with(BOM);
     let old = lines.iter().find(|line| line.kind != LineKind::Added);
     let new = lines.iter().find(|line| line.kind != LineKind::Removed);
     let before = old.is_some_and(is_marked);

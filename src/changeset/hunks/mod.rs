@@ -4,10 +4,10 @@
 //! and the hunk applied. The algorithm is histogram with git's indent heuristic. gitoxide's fork of
 //! imara-diff fixes the order in which sliders move, and is linked anyway.
 
-mod compose;
+mod partial;
 mod text;
 
-pub use compose::{Choice, compose};
+pub use partial::{Choice, compose};
 pub use text::Text;
 pub(crate) use text::count_lines;
 
@@ -31,7 +31,7 @@ pub const MOST_LINES: usize = 200_000;
 /// A run of changed lines, 0-based. One side may be empty, never both. At least one equal line
 /// separates two edits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Edit {
+pub struct LineEdit {
     pub before: Range<usize>,
     pub after: Range<usize>,
 }
@@ -63,13 +63,13 @@ impl fmt::Display for Hunk {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Side {
+pub enum LineSide {
     Context,
     Removed,
     Added,
 }
 
-impl Side {
+impl LineSide {
     pub fn sign(self) -> char {
         match self {
             Self::Context => ' ',
@@ -81,7 +81,7 @@ impl Side {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    pub side: Side,
+    pub side: LineSide,
     /// With the LF; only the last line may lack it.
     pub bytes: &'a [u8],
     /// 0-based; `None` for an added line.
@@ -145,7 +145,7 @@ impl Lines {
 pub struct Diff<'a> {
     before: Text<'a>,
     after: Text<'a>,
-    edits: Vec<Edit>,
+    edits: Vec<LineEdit>,
 }
 
 impl<'a> Diff<'a> {
@@ -177,7 +177,7 @@ impl<'a> Diff<'a> {
         &self.after
     }
 
-    pub fn edits(&self) -> &[Edit] {
+    pub fn edits(&self) -> &[LineEdit] {
         &self.edits
     }
 
@@ -249,7 +249,7 @@ impl<'a> Diff<'a> {
                     before += 1;
                     let bytes = self.before.line(before - 1);
                     return Some(Line {
-                        side: Side::Removed,
+                        side: LineSide::Removed,
                         bytes,
                         before: Some(before - 1),
                         after: None,
@@ -259,7 +259,7 @@ impl<'a> Diff<'a> {
                     after += 1;
                     let bytes = self.after.line(after - 1);
                     return Some(Line {
-                        side: Side::Added,
+                        side: LineSide::Added,
                         bytes,
                         before: None,
                         after: Some(after - 1),
@@ -274,7 +274,7 @@ impl<'a> Diff<'a> {
             }
             (before, after) = (before + 1, after + 1);
             Some(Line {
-                side: Side::Context,
+                side: LineSide::Context,
                 bytes: self.before.line(before - 1),
                 before: Some(before - 1),
                 after: Some(after - 1),
@@ -321,13 +321,13 @@ fn middle(before: &[u8], after: &[u8]) -> (Range<usize>, Range<usize>) {
     (start..before.len() - end, start..after.len() - end)
 }
 
-fn one_edit(before: &[u8], after: &[u8]) -> Edit {
+fn one_edit(before: &[u8], after: &[u8]) -> LineEdit {
     let lines = |range: Range<usize>, bytes: &[u8]| {
         let start = count_lines(&bytes[..range.start]);
         start..start + count_lines(&bytes[range])
     };
     let (a, b) = middle(before, after);
-    Edit { before: lines(a, before), after: lines(b, after) }
+    LineEdit { before: lines(a, before), after: lines(b, after) }
 }
 
 /// Counts, and the lines of `before` that change, from 0; `None` is a missing file. Cheaper than
@@ -353,7 +353,7 @@ pub fn measure(before: Option<&[u8]>, after: Option<&[u8]>) -> (Counts, Vec<Rang
     }
 }
 
-fn edits(before: &Text<'_>, after: &Text<'_>) -> Vec<Edit> {
+fn edits(before: &Text<'_>, after: &Text<'_>) -> Vec<LineEdit> {
     if before.bytes() == after.bytes() {
         return Vec::new();
     }
@@ -361,7 +361,7 @@ fn edits(before: &Text<'_>, after: &Text<'_>) -> Vec<Edit> {
     let mut diff = gix::diff::blob::Diff::compute(Algorithm::Histogram, &input);
     diff.postprocess_lines(&input);
     let wide = |range: Range<u32>| range.start as usize..range.end as usize;
-    diff.hunks().map(|h| Edit { before: wide(h.before), after: wide(h.after) }).collect()
+    diff.hunks().map(|h| LineEdit { before: wide(h.before), after: wide(h.after) }).collect()
 }
 
 #[cfg(test)]

@@ -111,8 +111,8 @@ proptest! {
         for hunk in &hunks {
             let (mut old, mut new) = (Vec::new(), Vec::new());
             for line in diff.lines(hunk) {
-                if line.side != Side::Added { old.extend_from_slice(line.bytes); }
-                if line.side != Side::Removed { new.extend_from_slice(line.bytes); }
+                if line.side != LineSide::Added { old.extend_from_slice(line.bytes); }
+                if line.side != LineSide::Removed { new.extend_from_slice(line.bytes); }
             }
             prop_assert_eq!(old, diff.before().lines(hunk.before.clone()));
             prop_assert_eq!(new, diff.after().lines(hunk.after.clone()));
@@ -123,7 +123,7 @@ proptest! {
     #[test]
     fn around_the_one_edit_of_what_is_large_all_is_alike(before in content(), after in content()) {
         prop_assume!(before != after);
-        let Edit { before: a, after: b } = one_edit(&before, &after);
+        let LineEdit { before: a, after: b } = one_edit(&before, &after);
         let (old, new) = (Text::new(&before), Text::new(&after));
         prop_assert!(a.start < a.end || b.start < b.end);
         prop_assert_eq!(old.lines(0..a.start), new.lines(0..b.start));

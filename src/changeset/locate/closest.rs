@@ -65,7 +65,7 @@ fn vote(
 }
 
 /// 0-based in `pattern`, ignoring line endings; 0 if no line differs.
-pub fn differing(text: &Text<'_>, pattern: &[&[u8]], start: usize) -> usize {
+pub fn first_differing(text: &Text<'_>, pattern: &[&[u8]], start: usize) -> usize {
     first_difference(text, pattern, start).unwrap_or(0)
 }
 

@@ -6,7 +6,7 @@
 mod closest;
 mod pass;
 
-pub use closest::{Closest, closest, differing};
+pub use closest::{Closest, closest, first_differing};
 pub use pass::{BOM, Pass, key};
 
 use std::borrow::Cow;

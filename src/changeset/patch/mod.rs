@@ -6,7 +6,7 @@ mod modes;
 mod series;
 mod strip;
 
-pub use super::fit::{Action, Compiled, Dialect, FileReport, HunkReport, Options};
+pub use super::fit::{CompiledPatch, Dialect, FileAction, FileReport, HunkReport, Options};
 pub use super::limits::{self, codes};
 pub use modes::check as check_mode;
 
@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 use bstr::ByteSlice as _;
 
-use super::fit::place::Purpose;
+use super::fit::place::FitPurpose;
 use super::locate::BOM;
 use super::{Snapshot, codes as changes, envelope, unified};
 use crate::error::{Error, Result, codes as general};
@@ -25,7 +25,7 @@ use crate::error::{Error, Result, codes as general};
 /// `patch_invalid` for a malformed patch. `file_not_found`, `file_exists`, `hunk_failed`,
 /// `hunk_ambiguous`, `binary_mismatch` if it does not fit. `path_invalid`, `path_in_git_dir`,
 /// `file_mode_refused` for forbidden targets. `size_limit_exceeded` beyond [`limits`]; `no_change`.
-pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Compiled> {
+pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<CompiledPatch> {
     check_size(bytes)?;
     // Editors and shells add a byte-order mark.
     let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
@@ -59,12 +59,12 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
         backwards(&mut parsed);
     }
     let strip = strip::choose(&parsed, options);
-    let forward = series::compile(&parsed, files, strip, options, Purpose::Apply);
+    let forward = series::compile(&parsed, files, strip, options, FitPurpose::Apply);
     if !copies && may_be_applied(&forward) {
         backwards(&mut parsed);
-        let backward = series::compile(&parsed, files, strip, options, Purpose::Prove);
+        let backward = series::compile(&parsed, files, strip, options, FitPurpose::Prove);
         // Files that the reversed patch creates are absent in any case: they prove nothing.
-        let shows = |file: &FileReport| file.action != Action::Added;
+        let shows = |file: &FileReport| file.action != FileAction::Added;
         if let Some(compiled) = backward.ok().filter(|compiled| compiled.files.iter().any(shows)) {
             return Ok(compiled.into_already_applied());
         }
@@ -73,7 +73,7 @@ pub fn read(bytes: &[u8], files: &dyn Snapshot, options: &Options) -> Result<Com
 }
 
 /// A hunk with wrong counts may fit twice.
-fn may_be_applied(forward: &Result<Compiled>) -> bool {
+fn may_be_applied(forward: &Result<CompiledPatch>) -> bool {
     use changes::{FILE_EXISTS, FILE_NOT_FOUND, NO_CHANGE};
     match forward {
         Ok(compiled) => {

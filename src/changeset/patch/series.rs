@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::strip::Strip;
-use super::{Action, Compiled, Dialect, FileReport, Options, codes, ids, modes};
+use super::{CompiledPatch, Dialect, FileAction, FileReport, Options, codes, ids, modes};
 use crate::changeset::fit::overlay::{Overlay, exists};
-use crate::changeset::fit::place::{self, Placed, Purpose};
-use crate::changeset::unified::{FilePatch, Side, names};
+use crate::changeset::fit::place::{self, FitPurpose, PatchedFile};
+use crate::changeset::unified::{FilePatch, HeaderName, names};
 use crate::changeset::{File, Mode, RepoPath, Snapshot, codes as changes};
 use crate::error::{Error, Result};
 
@@ -21,9 +21,9 @@ pub(super) fn compile(
     files: &dyn Snapshot,
     strip: Strip,
     options: &Options,
-    purpose: Purpose,
-) -> Result<Compiled> {
-    let mut state = State {
+    purpose: FitPurpose,
+) -> Result<CompiledPatch> {
+    let mut state = SeriesState {
         overlay: Overlay::new(files),
         strip: strip.count,
         options,
@@ -45,7 +45,7 @@ pub(super) fn compile(
     }
     let note = "the names have no a/ and b/ prefix and were taken as they are";
     let notes = strip.guessed.then(|| note.to_owned()).into_iter().collect();
-    Ok(Compiled {
+    Ok(CompiledPatch {
         changeset: state.overlay.into_changeset()?,
         dialect: Dialect::Unified,
         files: reports,
@@ -79,12 +79,12 @@ impl Target {
     }
 }
 
-struct State<'a> {
+struct SeriesState<'a> {
     /// After the previous commits.
     overlay: Overlay<'a>,
     strip: usize,
     options: &'a Options,
-    purpose: Purpose,
+    purpose: FitPurpose,
     /// After this commit.
     stage: BTreeMap<RepoPath, Option<Rc<File>>>,
     /// New and old paths.
@@ -93,10 +93,10 @@ struct State<'a> {
     leaving: BTreeSet<RepoPath>,
 }
 
-impl State<'_> {
+impl SeriesState<'_> {
     fn target(&self, patch: &FilePatch<'_>) -> Result<Target> {
         let (old, new) = self.names(patch)?;
-        let nothing = |side: &Option<Side>| matches!(side, Some(Side::Nothing));
+        let nothing = |side: &Option<HeaderName>| matches!(side, Some(HeaderName::Nothing));
         let creates = patch.creates || nothing(&patch.old);
         let deletes = patch.deletes || nothing(&patch.new);
         if creates && deletes {
@@ -165,10 +165,10 @@ impl State<'_> {
     fn side(
         &self,
         patch: &FilePatch<'_>,
-        side: &Option<Side>,
-        other: &Option<Side>,
+        side: &Option<HeaderName>,
+        other: &Option<HeaderName>,
     ) -> Result<Name> {
-        let Some(Side::Name(name)) = side else { return Ok(None) };
+        let Some(HeaderName::Name(name)) = side else { return Ok(None) };
         let asked = self.options.strip.is_some();
         if !asked && name.starts_with(b"/") {
             // Only the caller or the files show which directories to strip from an absolute path.
@@ -180,7 +180,7 @@ impl State<'_> {
         match (names::strip(name, self.strip), other) {
             (Some(name), _) => Ok(Some(name.to_vec())),
             // Only the other name has a prefix.
-            (None, Some(Side::Name(other)))
+            (None, Some(HeaderName::Name(other)))
                 if !asked && names::strip(other, self.strip).is_some() =>
             {
                 Ok(None)
@@ -222,7 +222,7 @@ impl State<'_> {
         };
         // Git only warns.
         let is_other = patch.old_mode.filter(|mode| Some(*mode) != patch.new_mode);
-        if let (Purpose::Prove, Some(now), Some(file)) = (self.purpose, is_other, &old)
+        if let (FitPurpose::Prove, Some(now), Some(file)) = (self.purpose, is_other, &old)
             && file.mode != modes::check(now, &path)?
         {
             return Err(bad(patch, "its mode is not what the change makes it"));
@@ -249,11 +249,11 @@ impl State<'_> {
         }
         let (added, removed) = placed.counts;
         let action = match (&target.old, &target.new) {
-            (None, _) => Action::Added,
-            (_, None) => Action::Deleted,
-            _ if !target.moves() => Action::Modified,
-            _ if target.copy => Action::Copied,
-            _ => Action::Renamed,
+            (None, _) => FileAction::Added,
+            (_, None) => FileAction::Deleted,
+            _ if !target.moves() => FileAction::Modified,
+            _ if target.copy => FileAction::Copied,
+            _ => FileAction::Renamed,
         };
         Ok(FileReport { path, origin, action, added, removed, hunks: placed.hunks })
     }
@@ -277,7 +277,7 @@ impl State<'_> {
             if is_gone { "is removed by an earlier part of the patch" } else { "does not exist" };
         Err(Error::new(&changes::FILE_NOT_FOUND, format!("{} {why}", path.display()))
             .with("path", path.display().to_string())
-            .hint(match self.options.strip_is_said {
+            .hint(match self.options.strip_option {
                 Some(how) => {
                     format!("{CHECK}; {how} says how many leading components to leave out")
                 }
@@ -300,8 +300,8 @@ impl State<'_> {
         target: &Target,
         path: &RepoPath,
         old: &[u8],
-    ) -> Result<Placed> {
-        let plain = |bytes| Placed { bytes, ..Placed::default() };
+    ) -> Result<PatchedFile> {
+        let plain = |bytes| PatchedFile { bytes, ..PatchedFile::default() };
         let deletes = target.new.is_none();
         if patch.content_missing || patch.binary.is_some() {
             let ids = ids::of(patch, path);

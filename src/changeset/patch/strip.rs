@@ -3,7 +3,7 @@
 use bstr::ByteSlice as _;
 
 use super::Options;
-use crate::changeset::unified::{FilePatch, Side, names};
+use crate::changeset::unified::{FilePatch, HeaderName, names};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Strip {
@@ -36,9 +36,9 @@ fn has_prefix(patch: &FilePatch<'_>) -> Option<bool> {
         );
     }
     let (old, new) = match (&patch.old, &patch.new) {
-        (Some(Side::Name(old)), Some(Side::Name(new))) => (old.clone(), new.clone()),
+        (Some(HeaderName::Name(old)), Some(HeaderName::Name(new))) => (old.clone(), new.clone()),
         // The `diff --git` line has both names of a created or deleted file.
-        (Some(Side::Name(one)), _) | (_, Some(Side::Name(one))) => {
+        (Some(HeaderName::Name(one)), _) | (_, Some(HeaderName::Name(one))) => {
             match pairs.into_iter().find(|(old, new)| [old, new].contains(&one)) {
                 Some(pair) => pair,
                 None if one.starts_with(b"/") => return None,

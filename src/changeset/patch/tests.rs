@@ -15,7 +15,7 @@ fn tree(files: &[(&str, &str)]) -> Tree {
     files.iter().map(|(name, text)| (path(name), File::regular(*text))).collect()
 }
 
-fn run(files: &Tree, patch: &str, options: &Options) -> Result<(Tree, Compiled)> {
+fn run(files: &Tree, patch: &str, options: &Options) -> Result<(Tree, CompiledPatch)> {
     let compiled = read(patch.as_bytes(), files, options)?;
     let mut after = files.clone();
     for change in compiled.changeset.changes() {
@@ -28,12 +28,12 @@ fn run(files: &Tree, patch: &str, options: &Options) -> Result<(Tree, Compiled)>
     Ok((after, compiled))
 }
 
-fn plain(files: &[(&str, &str)], patch: &str) -> Result<(Tree, Compiled)> {
+fn plain(files: &[(&str, &str)], patch: &str) -> Result<(Tree, CompiledPatch)> {
     run(&tree(files), patch, &Options::default())
 }
 
 #[track_caller]
-fn becomes(before: &[(&str, &str)], patch: &str, after: &[(&str, &str)]) -> Compiled {
+fn becomes(before: &[(&str, &str)], patch: &str, after: &[(&str, &str)]) -> CompiledPatch {
     let (result, compiled) = plain(before, patch).unwrap_or_else(|e| panic!("{e} {e:?}"));
     assert_eq!(result, tree(after));
     compiled
@@ -228,7 +228,7 @@ fn a_repeated_patch_is_recognised_whatever_is_in_it() {
     assert!(second.already_applied && second.changeset.changes().is_empty());
     let paths: Vec<_> = second.files.iter().map(|f| f.path.display().to_string()).collect();
     assert_eq!(paths, ["m", "d", "n", "s", "e"]);
-    assert_eq!(second.files[2].action, Action::Added);
+    assert_eq!(second.files[2].action, FileAction::Added);
     let mut half = after;
     half.insert(path("m"), File::regular("1\n2\n3\n"));
     assert!(read(patch.as_bytes(), &half, &Options::default()).is_err());

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::changeset::{Occurrence, Snippet};
 
-const SIDES: Sides<'static> = Sides { ours: "current", theirs: "proposed" };
+const SIDES: MergeLabels<'static> = MergeLabels { ours: "current", theirs: "proposed" };
 
 fn at(text: &str) -> RepoPath {
     RepoPath::new(text).unwrap()
@@ -23,14 +23,14 @@ fn files(list: &[(&str, &str)]) -> BTreeMap<RepoPath, File> {
     list.iter().map(|(path, text)| (at(path), File::regular(*text))).collect()
 }
 
-fn planned(change: FileChange, now: Option<File>) -> Planned {
+fn planned(change: FileChange, now: Option<File>) -> PlannedFile {
     let snapshot: BTreeMap<_, _> = now.map(|file| (at("f"), file)).into_iter().collect();
     plan(&[change], &snapshot, SIDES).unwrap().files.remove(0)
 }
 
-fn reason(planned: &Planned) -> Reason {
+fn reason(planned: &PlannedFile) -> ConflictReason {
     match &planned.outcome {
-        Resolved::Conflict(conflict) => conflict.reason,
+        MergeStatus::Conflict(conflict) => conflict.reason,
         other => panic!("{other:?}"),
     }
 }
@@ -38,18 +38,27 @@ fn reason(planned: &Planned) -> Reason {
 #[test]
 fn every_combination_of_presence() {
     let clean = planned(change(file("1\n"), file("2\n")), file("1\n"));
-    assert_eq!((clean.outcome, clean.after), (Resolved::Clean, file("2\n")));
+    assert_eq!((clean.outcome, clean.after), (MergeStatus::Clean, file("2\n")));
     let already = planned(change(file("1\n"), file("2\n")), file("2\n"));
-    assert_eq!((already.outcome, already.after), (Resolved::Already, file("2\n")));
-    assert_eq!(planned(change(None, file("2\n")), None).outcome, Resolved::Clean);
-    assert_eq!(planned(change(None, file("2\n")), file("2\n")).outcome, Resolved::Already);
-    assert_eq!(planned(change(file("1\n"), None), file("1\n")).outcome, Resolved::Clean);
-    assert_eq!(planned(change(file("1\n"), None), None).outcome, Resolved::Already);
-    assert_eq!(reason(&planned(change(file("1\n"), None), file("3\n"))), Reason::ChangedSince);
-    assert_eq!(reason(&planned(change(file("1\n"), file("2\n")), None)), Reason::Missing);
-    assert_eq!(reason(&planned(change(None, file("2\n")), file("3\n"))), Reason::Exists);
-    assert_eq!(reason(&planned(change(file("1\0"), file("2\0")), file("3\0"))), Reason::Binary);
-    assert_eq!(reason(&planned(change(file("1\n"), file("2\n")), file("3\n"))), Reason::Content);
+    assert_eq!((already.outcome, already.after), (MergeStatus::Already, file("2\n")));
+    assert_eq!(planned(change(None, file("2\n")), None).outcome, MergeStatus::Clean);
+    assert_eq!(planned(change(None, file("2\n")), file("2\n")).outcome, MergeStatus::Already);
+    assert_eq!(planned(change(file("1\n"), None), file("1\n")).outcome, MergeStatus::Clean);
+    assert_eq!(planned(change(file("1\n"), None), None).outcome, MergeStatus::Already);
+    assert_eq!(
+        reason(&planned(change(file("1\n"), None), file("3\n"))),
+        ConflictReason::ChangedSince
+    );
+    assert_eq!(reason(&planned(change(file("1\n"), file("2\n")), None)), ConflictReason::Missing);
+    assert_eq!(reason(&planned(change(None, file("2\n")), file("3\n"))), ConflictReason::Exists);
+    assert_eq!(
+        reason(&planned(change(file("1\0"), file("2\0")), file("3\0"))),
+        ConflictReason::Binary
+    );
+    assert_eq!(
+        reason(&planned(change(file("1\n"), file("2\n")), file("3\n"))),
+        ConflictReason::Content
+    );
 }
 
 #[test]
@@ -58,7 +67,7 @@ fn modes_merge_too() {
     let merged = planned(change(file("1\n"), file("2\n")), executable("1\n"));
     assert_eq!(
         (merged.outcome, merged.after),
-        (Resolved::Merged(MergedBy::ThreeWay), executable("2\n"))
+        (MergeStatus::Merged(MergedBy::ThreeWay), executable("2\n"))
     );
     let merged = planned(change(file("1\n"), executable("1\n")), file("2\n"));
     assert_eq!(merged.after, executable("2\n"));
@@ -80,7 +89,7 @@ fn a_snippet_is_found_again_where_its_neighbours_changed() {
     let merged = planned(change, file("A\nold\nB\nmore\n"));
     assert_eq!(
         (merged.outcome, merged.after),
-        (Resolved::Merged(MergedBy::Snippet), file("A\nnew\nB\nmore\n"))
+        (MergeStatus::Merged(MergedBy::Snippet), file("A\nnew\nB\nmore\n"))
     );
 }
 
@@ -88,14 +97,14 @@ fn a_snippet_is_found_again_where_its_neighbours_changed() {
 fn a_snippet_that_was_applied_by_hand_is_not_applied_twice() {
     let change = snippet_change("a\nx\nb\n", "x", "x y");
     let again = planned(change.clone(), file("a\nx y\nb\nmore\n"));
-    assert_eq!((again.outcome, again.after), (Resolved::Already, file("a\nx y\nb\nmore\n")));
-    assert_eq!(reason(&planned(change, file("A\nx y\nB\n"))), Reason::Content);
+    assert_eq!((again.outcome, again.after), (MergeStatus::Already, file("a\nx y\nb\nmore\n")));
+    assert_eq!(reason(&planned(change, file("A\nx y\nB\n"))), ConflictReason::Content);
 }
 
 #[test]
 fn a_snippet_that_matches_twice_is_a_conflict() {
     let change = snippet_change("a\nold\nb\n", "old", "new");
-    assert_eq!(reason(&planned(change, file("A\nold\nold\nB\n"))), Reason::Content);
+    assert_eq!(reason(&planned(change, file("A\nold\nold\nB\n"))), ConflictReason::Content);
 }
 
 #[test]
@@ -174,14 +183,14 @@ proptest! {
         prop_assume!(before != after);
         let first = planned(change(before.clone(), after.clone()), now.clone());
         match first.outcome {
-            Resolved::Clean => {
+            MergeStatus::Clean => {
                 prop_assert_eq!(&now, &before);
                 prop_assert_eq!(&first.after, &after);
                 let again = planned(change(before, after), first.after);
-                prop_assert_eq!(again.outcome, Resolved::Already);
+                prop_assert_eq!(again.outcome, MergeStatus::Already);
             }
-            Resolved::Already | Resolved::Conflict(_) | Resolved::Derived(_) => prop_assert_eq!(&first.after, &first.now),
-            Resolved::Merged(_) => prop_assert_ne!(&first.after, &first.now),
+            MergeStatus::Already | MergeStatus::Conflict(_) | MergeStatus::Derived(_) => prop_assert_eq!(&first.after, &first.now),
+            MergeStatus::Merged(_) => prop_assert_ne!(&first.after, &first.now),
         }
     }
 
@@ -192,14 +201,14 @@ proptest! {
         prop_assert_eq!(&applied.after, &after);
         let back = inverse(&[change(before.clone(), after)]).remove(0);
         let undone = planned(back, applied.after);
-        prop_assert_eq!((undone.outcome, undone.after), (Resolved::Clean, before));
+        prop_assert_eq!((undone.outcome, undone.after), (MergeStatus::Clean, before));
     }
 
     #[test]
     fn merging_is_neutral_where_one_side_did_nothing(base in text(), other in text()) {
-        prop_assert_eq!(merge(&base, &base, &other, SIDES), Merged::Clean(other.clone()));
-        prop_assert_eq!(merge(&base, &other, &base, SIDES), Merged::Clean(other.clone()));
-        prop_assert_eq!(merge(&base, &other, &other, SIDES), Merged::Clean(other));
+        prop_assert_eq!(merge(&base, &base, &other, SIDES), MergeOutcome::Clean(other.clone()));
+        prop_assert_eq!(merge(&base, &other, &base, SIDES), MergeOutcome::Clean(other.clone()));
+        prop_assert_eq!(merge(&base, &other, &other, SIDES), MergeOutcome::Clean(other));
     }
 
     #[test]
@@ -214,7 +223,7 @@ proptest! {
             &join(&head, &new_tail),
             SIDES,
         );
-        prop_assert_eq!(merged, Merged::Clean(join(&new_head, &new_tail)));
+        prop_assert_eq!(merged, MergeOutcome::Clean(join(&new_head, &new_tail)));
     }
 }
 
@@ -246,7 +255,7 @@ fn recorded_merges_come_out_the_same_for_ever() {
         let text = |lines: &[u64]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
         let changed = change(file(&text(&base)), file(&text(&theirs)));
         let planned = planned(changed, file(&text(&ours)));
-        if matches!(planned.outcome, Resolved::Merged(_)) {
+        if matches!(planned.outcome, MergeStatus::Merged(_)) {
             merged += 1;
             results.extend(planned.after.unwrap().bytes);
         }

@@ -4,7 +4,7 @@ use bstr::ByteSlice as _;
 
 use super::FilePatch;
 use super::cursor::Cursor;
-use super::names::{self, Side};
+use super::names::{self, HeaderName};
 use super::refusal::{excerpt, invalid};
 use crate::error::{Error, Result};
 
@@ -100,8 +100,8 @@ fn extended<'a>(line: &'a [u8], cursor: &Cursor<'a>, file: &mut FilePatch<'a>) -
 
 /// True unless a file without git's header begins at the `---` line. Names with the same last
 /// component belong together, whatever their prefixes.
-fn belongs(side: &Side, file: &FilePatch<'_>) -> bool {
-    let Side::Name(name) = side else { return true };
+fn belongs(side: &HeaderName, file: &FilePatch<'_>) -> bool {
+    let HeaderName::Name(name) = side else { return true };
     let last = |name: &[u8]| name.rsplit(|b| *b == b'/').next().map(<[u8]>::to_vec);
     if let Some(from) = &file.from {
         return last(from) == last(name);

@@ -4,7 +4,7 @@ use bstr::ByteSlice as _;
 
 use super::cursor::Cursor;
 use super::refusal::{excerpt, invalid};
-use super::{Hunk, Line, LineKind};
+use super::{LineKind, PatchHunk, PatchLine};
 use crate::error::Result;
 
 /// Counts are claims until the lines confirm them.
@@ -18,7 +18,7 @@ struct Header {
 /// Counts that the lines confirm are believed, as in git. Models often count too few: if counts are
 /// wrong, or hunk lines continue right below the last counted one, all lines up to a certain end
 /// are counted instead.
-pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
+pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<PatchHunk<'a>> {
     let number = cursor.number();
     let line = cursor.next().unwrap_or_default();
     let header = header(line, number)?;
@@ -27,11 +27,18 @@ pub(super) fn read<'a>(cursor: &mut Cursor<'a>) -> Result<Hunk<'a>> {
     let new_start = header.as_ref().map(|header| header.new_start);
     let counted = header.as_ref().and_then(|header| counted(cursor, header));
     if let Some(lines) = counted.filter(|_| !goes_on(cursor)) {
-        return Ok(Hunk { number, old_start, new_start, lines, recounted: false, short: false });
+        return Ok(PatchHunk {
+            number,
+            old_start,
+            new_start,
+            lines,
+            recounted: false,
+            short: false,
+        });
     }
     *cursor = start;
     let lines = uncounted(cursor)?;
-    let mut hunk = Hunk { number, old_start, new_start, lines, recounted: true, short: false };
+    let mut hunk = PatchHunk { number, old_start, new_start, lines, recounted: true, short: false };
     if let Some(header) = header.filter(|_| cursor.is_at_end()) {
         let (old, new) = (hunk.old_lines().count(), hunk.new_lines().count());
         hunk.short = old <= header.old && new <= header.new;
@@ -72,7 +79,7 @@ fn range(text: &[u8]) -> Option<(usize, usize)> {
 }
 
 /// `None` if the counted lines are not there.
-fn counted<'a>(cursor: &mut Cursor<'a>, header: &Header) -> Option<Vec<Line<'a>>> {
+fn counted<'a>(cursor: &mut Cursor<'a>, header: &Header) -> Option<Vec<PatchLine<'a>>> {
     let (mut old, mut new) = (header.old, header.new);
     // Counts are only claims: memory grows with the lines.
     let mut lines = Vec::new();
@@ -111,7 +118,7 @@ fn is_header(cursor: &Cursor<'_>, old: usize, new: usize) -> bool {
 }
 
 /// Ignores the counts.
-fn uncounted<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Line<'a>>> {
+fn uncounted<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<PatchLine<'a>>> {
     let mut lines = Vec::new();
     // Trailing empty lines are more likely between hunks than inside.
     let mut solid = (0, cursor.clone());
@@ -140,8 +147,8 @@ fn uncounted<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Line<'a>>> {
 }
 
 /// `Some(None)` for the `\ No newline` remark, `None` for other text.
-fn body_line(raw: &[u8]) -> Option<Option<Line<'_>>> {
-    let line = |kind, bytes| Some(Some(Line { kind, bytes }));
+fn body_line(raw: &[u8]) -> Option<Option<PatchLine<'_>>> {
+    let line = |kind, bytes| Some(Some(PatchLine { kind, bytes }));
     match raw.first()? {
         b' ' => line(LineKind::Context, &raw[1..]),
         b'-' => line(LineKind::Removed, &raw[1..]),
@@ -159,7 +166,7 @@ fn is_remark(line: &[u8]) -> bool {
     line.starts_with(b"\\ ") || line.starts_with(b"\\No newline")
 }
 
-fn no_newline(lines: &mut [Line<'_>]) -> Option<()> {
+fn no_newline(lines: &mut [PatchLine<'_>]) -> Option<()> {
     let last = lines.last_mut()?;
     last.bytes = last.bytes.strip_suffix(b"\n").unwrap_or(last.bytes);
     Some(())

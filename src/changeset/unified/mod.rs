@@ -17,7 +17,7 @@ mod tests;
 
 pub use binary::Block;
 pub(in crate::changeset) use mail::starts_commit;
-pub use names::Side;
+pub use names::HeaderName;
 pub use parse::parse;
 pub(in crate::changeset) use refusal::{excerpt, invalid, unsupported};
 
@@ -29,8 +29,8 @@ pub struct FilePatch<'a> {
     pub stage: usize,
     /// Text after `diff --git `.
     pub git: Option<&'a [u8]>,
-    pub old: Option<Side>,
-    pub new: Option<Side>,
+    pub old: Option<HeaderName>,
+    pub new: Option<HeaderName>,
     /// `rename from` or `copy from`.
     pub from: Option<Vec<u8>>,
     /// `rename to` or `copy to`.
@@ -49,7 +49,7 @@ pub struct FilePatch<'a> {
     pub index: Option<(&'a [u8], &'a [u8])>,
     /// `similarity index` below 100 %: the content changes too.
     pub alters: bool,
-    pub hunks: Vec<Hunk<'a>>,
+    pub hunks: Vec<PatchHunk<'a>>,
     /// Forward, and backward where given.
     pub binary: Option<[Option<Block<'a>>; 2]>,
     /// Transport wrote CRLF into the header, so a CR at a line's end is not content.
@@ -94,14 +94,14 @@ impl FilePatch<'_> {
 }
 
 #[derive(Clone, Debug)]
-pub struct Hunk<'a> {
+pub struct PatchHunk<'a> {
     /// Line in the patch, from 1.
     pub number: usize,
     /// First line, from 1 (0: before the first, for an empty range). `None` for a bare `@@`.
     pub old_start: Option<usize>,
     /// As `old_start`.
     pub new_start: Option<usize>,
-    pub lines: Vec<Line<'a>>,
+    pub lines: Vec<PatchLine<'a>>,
     /// Counts were wrong or missing.
     pub recounted: bool,
     /// Input ends before all counted lines: wrong counts, or a truncated patch.
@@ -109,7 +109,7 @@ pub struct Hunk<'a> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Line<'a> {
+pub struct PatchLine<'a> {
     pub kind: LineKind,
     /// With the LF, unless `\ No newline at end of file` follows.
     pub bytes: &'a [u8],
@@ -122,12 +122,12 @@ pub enum LineKind {
     Added,
 }
 
-impl<'a> Hunk<'a> {
-    pub fn old_lines(&self) -> impl Iterator<Item = &Line<'a>> {
+impl<'a> PatchHunk<'a> {
+    pub fn old_lines(&self) -> impl Iterator<Item = &PatchLine<'a>> {
         self.lines.iter().filter(|line| line.kind != LineKind::Added)
     }
 
-    pub fn new_lines(&self) -> impl Iterator<Item = &Line<'a>> {
+    pub fn new_lines(&self) -> impl Iterator<Item = &PatchLine<'a>> {
         self.lines.iter().filter(|line| line.kind != LineKind::Removed)
     }
 

@@ -39,7 +39,7 @@ pub fn whole(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum HeaderName {
     /// `/dev/null`.
     Nothing,
     /// Not stripped yet.
@@ -47,7 +47,7 @@ pub enum Side {
 }
 
 /// The name ends at a TAB.
-pub fn side(text: &[u8]) -> Option<Side> {
+pub fn side(text: &[u8]) -> Option<HeaderName> {
     if text.len() > MAX_HEADER {
         return None;
     }
@@ -58,9 +58,9 @@ pub fn side(text: &[u8]) -> Option<Side> {
         text[..end].trim_end_with(|c| c == '\r').to_vec()
     };
     if name.trim_end() == b"/dev/null" {
-        return Some(Side::Nothing);
+        return Some(HeaderName::Nothing);
     }
-    (!name.is_empty()).then_some(Side::Name(name))
+    (!name.is_empty()).then_some(HeaderName::Name(name))
 }
 
 /// The single name of a `diff --git` line, for changes without another: both must be equal after
@@ -103,8 +103,8 @@ pub fn pairs(text: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
 mod tests {
     use super::*;
 
-    fn name(text: &str) -> Option<Side> {
-        Some(Side::Name(text.into()))
+    fn name(text: &str) -> Option<HeaderName> {
+        Some(HeaderName::Name(text.into()))
     }
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
     fn names_end_at_a_tab() {
         assert_eq!(side(b"a/with space\t"), name("a/with space"));
         assert_eq!(side(b"a/x\t2026-11-22 01:55:54.123456789 +0100"), name("a/x"));
-        assert_eq!(side(b"/dev/null \r"), Some(Side::Nothing));
+        assert_eq!(side(b"/dev/null \r"), Some(HeaderName::Nothing));
         assert_eq!(side(b"\"a/t\\ta\\303\\274b\""), name("a/t\taüb"));
         assert_eq!(side(b"a/x\r"), name("a/x"));
     }

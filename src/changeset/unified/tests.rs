@@ -9,7 +9,7 @@ fn one(text: &str) -> FilePatch<'_> {
     files.remove(0)
 }
 
-fn counts(hunk: &Hunk<'_>) -> (usize, usize, bool) {
+fn counts(hunk: &PatchHunk<'_>) -> (usize, usize, bool) {
     (hunk.old_lines().count(), hunk.new_lines().count(), hunk.recounted)
 }
 
@@ -18,7 +18,7 @@ fn prose_and_mail_headers_around_a_patch_are_skipped() {
     let file = one("From: someone\nSubject: x\n\n- a list\n+ in prose\n---\n a | 2 +-\n\n\
          diff --git a/a b/a\nindex 1..2 100644\n--- a/a\n+++ b/a\n@@ -1 +1 @@ fn x\n-a\n+b\n-- \n2.47.3\n\n");
     assert_eq!(file.number, 9);
-    assert_eq!(file.old, Some(Side::Name("a/a".into())));
+    assert_eq!(file.old, Some(HeaderName::Name("a/a".into())));
     assert_eq!(counts(&file.hunks[0]), (1, 1, false));
 }
 

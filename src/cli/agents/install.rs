@@ -1,16 +1,16 @@
 //! `aye agents install|remove`: the hooks in a coding agent's settings.
 
 use super::file::{Edits, read, require_state, unreadable};
-use super::target::{Scope, Target, targets, top, trees_file};
+use super::hook_file::{HookFile, Scope, targets, top, trees_file};
 use crate::cli::Context;
 use crate::error::{Error, Exit, Result, codes};
 use crate::harness::Client;
-use crate::session::home::all_trees;
+use crate::session::session_store::all_trees;
 use crate::store::Store;
 use crate::text::escape;
 
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub struct Where {
+pub struct ScopeArgs {
     /// Your own settings, wherever you work (the default, except for Claude Code).
     #[arg(long, conflicts_with_all = ["project", "local"])]
     pub user: bool,
@@ -23,7 +23,7 @@ pub struct Where {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Mode {
+pub enum GateMode {
     /// Edits are made in a work tree of the session, and proposed when the agent stops.
     Tree,
     /// Edits are refused; the agent proposes each change by itself. Commands run in the checkout.
@@ -36,10 +36,10 @@ pub struct InstallArgs {
     #[arg(value_parser = super::harness(), value_name = "HARNESS", required = true)]
     pub harnesses: Vec<&'static Client>,
     #[command(flatten)]
-    pub place: Where,
+    pub place: ScopeArgs,
     /// How edits of the checkout are handled: in a work tree of the session, or refused.
     #[arg(long, value_enum, default_value = "tree", value_name = "MODE")]
-    pub mode: Mode,
+    pub mode: GateMode,
     /// Do not write anything; only show what would be written.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
@@ -51,11 +51,11 @@ pub struct RemoveArgs {
     #[arg(value_parser = super::harness(), value_name = "HARNESS", required = true)]
     pub harnesses: Vec<&'static Client>,
     #[command(flatten)]
-    pub place: Where,
+    pub place: ScopeArgs,
 }
 
-impl Where {
-    fn target(self, context: &Context, client: &Client) -> Result<Target> {
+impl ScopeArgs {
+    fn target(self, context: &Context, client: &Client) -> Result<HookFile> {
         let scope = match self {
             Self { user: true, .. } => Scope::User,
             Self { local: true, .. } => Scope::Local,
@@ -91,13 +91,14 @@ impl Where {
 /// session's run, if the hooks are the checkout's; `invalid_json` for settings that cannot be
 /// edited.
 pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
-    let is_strict = args.mode == Mode::Strict;
+    let is_strict = args.mode == GateMode::Strict;
     let program =
         std::env::current_exe().map_err(|error| Error::io("find this program", &error))?;
     let program = program.to_str().ok_or_else(|| unreadable(&program, "its path is not UTF-8"))?;
     let trees = all_trees(&context.state_directory()?);
     require_state(&trees)?;
-    let (mut edits, mut lines, mut effect) = (Edits::default(), String::new(), Effect::default());
+    let (mut edits, mut lines, mut effect) =
+        (Edits::default(), String::new(), InstallEffect::default());
     for client in &args.harnesses {
         let target = args.place.target(context, client)?;
         let had = target.is_in(&read(&target.path)?.unwrap_or_default())?;
@@ -142,15 +143,15 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Effect {
+struct InstallEffect {
     replaces: bool,
     is_here: bool,
 }
 
 /// Agents must not change the hooks that gate them, or write in a gated checkout.
-fn refuse_agents(context: &Context, args: &InstallArgs, effect: Effect) -> Result<()> {
+fn refuse_agents(context: &Context, args: &InstallArgs, effect: InstallEffect) -> Result<()> {
     let names: Vec<&str> = args.harnesses.iter().map(|client| client.name).collect();
-    let mode = if args.mode == Mode::Strict { " --mode strict" } else { "" };
+    let mode = if args.mode == GateMode::Strict { " --mode strict" } else { "" };
     let command = format!("aye agents install {}{}{mode}", names.join(" "), args.place.flag());
     if effect.replaces {
         context.refuse_agents("change the hooks that gate them", &command)?;
@@ -199,7 +200,7 @@ pub fn remove(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     context.print(lines.as_bytes())
 }
 
-pub(super) fn line(target: &Target, state: &str) -> String {
+pub(super) fn line(target: &HookFile, state: &str) -> String {
     let (name, scope) = (target.client.name, target.scope.as_str());
     format!("{name:<11}  {scope:<8} {state:<22} {}\n", escape::name(&target.path.to_string_lossy()))
 }

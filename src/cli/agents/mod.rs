@@ -2,10 +2,10 @@
 
 mod file;
 mod hook;
+mod hook_file;
 mod install;
 mod project;
 mod show;
-mod target;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
@@ -16,7 +16,7 @@ use crate::proposal::{ActorKind, Caller};
 use crate::repository::Gate;
 use crate::store::Store;
 
-pub use project::{Hooked, hooked, is_tracked};
+pub use project::{HookedSettings, is_tracked, settings_with_hooks};
 
 /// Install hooks in coding agents, so that their edits go through review.
 #[derive(Debug, clap::Args)]
@@ -76,7 +76,7 @@ pub fn hook_gate(context: &Context, store: &Store, caller: &Caller) -> Option<Ga
     let is_held = caller.actor.kind == ActorKind::Agent && !store.is_in_session();
     store.repository().work_dir().filter(|_| is_held)?;
     let mut tops = store.repository().work_trees().into_iter();
-    tops.any(|top| target::has_hooks(context, &top, None)).then_some(Gate::Hooks)
+    tops.any(|top| hook_file::has_hooks(context, &top, None)).then_some(Gate::Hooks)
 }
 
 /// A hook answers an error in the agent's own form.

@@ -3,22 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use super::file::{self, read, unreadable};
-use super::target::{Scope, targets, top};
+use super::hook_file::{Scope, targets, top};
 use crate::cli::Context;
 use crate::error::Result;
 use crate::repository::Repository;
 
 #[derive(Debug)]
-pub struct Hooked {
+pub struct HookedSettings {
     pub path: PathBuf,
     /// Git tracks the file, and only aye wrote it.
     pub is_staying: bool,
     rest: Option<String>,
 }
 
-impl Hooked {
+impl HookedSettings {
     /// Removes no file that git tracks.
-    pub fn take_out(&self) -> Result<()> {
+    pub fn remove_hooks(&self) -> Result<()> {
         match &self.rest {
             Some(rest) => file::write(&self.path, rest),
             None if self.is_staying => Ok(()),
@@ -29,7 +29,10 @@ impl Hooked {
 
 /// # Errors
 /// `invalid_json`
-pub fn hooked(context: &Context, repository: &Repository) -> Result<Vec<Hooked>> {
+pub fn settings_with_hooks(
+    context: &Context,
+    repository: &Repository,
+) -> Result<Vec<HookedSettings>> {
     let mut found = Vec::new();
     for target in targets(context, top(context).as_deref()) {
         let (path, client) = (target.path, target.client);
@@ -42,7 +45,7 @@ pub fn hooked(context: &Context, repository: &Repository) -> Result<Vec<Hooked>>
         let is_kept = rest.is_none() && is_tracked(repository, &path)?;
         let is_staying = is_kept && client.form.is_own();
         let rest = rest.or_else(|| (is_kept && !is_staying).then(|| "{}\n".to_owned()));
-        found.push(Hooked { path, is_staying, rest });
+        found.push(HookedSettings { path, is_staying, rest });
     }
     Ok(found)
 }

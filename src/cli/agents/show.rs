@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::file::read;
+use super::hook_file::{HookFile, targets, top, trees_file};
 use super::install::line;
-use super::target::{Target, targets, top, trees_file};
 use crate::cli::Context;
 use crate::error::{Exit, Result};
 use crate::harness::CLIENTS;
@@ -46,7 +46,7 @@ pub fn show(context: &mut Context) -> Result<Exit> {
 }
 
 /// False if the client requires a person's trust in the hooks and has none.
-fn trusted(context: &Context, target: &Target, text: &str) -> Result<bool> {
+fn trusted(context: &Context, target: &HookFile, text: &str) -> Result<bool> {
     let config = trees_file(context, target.client).map(|file| read(&file)).transpose()?.flatten();
     let config = config.unwrap_or_default();
     let real = std::fs::canonicalize(&target.path).unwrap_or_else(|_| target.path.clone());

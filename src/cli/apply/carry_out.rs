@@ -1,48 +1,48 @@
 //! Applies decided proposals, one after the other.
 
 use super::Args;
-use super::answer::{Answer, Item, text};
-use super::conflicts::name_lower;
+use super::conflicts::add_lower_hint;
+use super::document::{ApplyDocument, ApplyItem, text};
 use super::preview::{for_reviewer, not_approved};
 use crate::apply::codes::COMMIT_DIFFERS;
 use crate::changeset::marks::Mark;
+use crate::cli::hunk_selection::HunkSelection;
 use crate::cli::marks::notice;
-use crate::cli::part::Chosen;
 use crate::cli::{Context, Format};
-use crate::decide::{self, Applied, Request, Shown};
+use crate::decide::{self, ApplyResult, DecisionPlan, Request};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::event::{Effect, Evidence};
 use crate::proposal::{Authority, Proposal};
 use crate::store::Store;
 use crate::text::escape;
 
-pub(super) struct Decided<'a> {
+pub(super) struct ApplyBatch<'a> {
     pub(super) args: &'a Args,
     pub(super) authority: &'a Authority,
     pub(super) proposals: &'a [Proposal],
     pub(super) marks: &'a [Vec<Mark>],
     pub(super) request: &'a Request,
     /// Empty for a single proposal without a question.
-    pub(super) shown: &'a [Shown],
-    pub(super) chosen: &'a Chosen,
+    pub(super) shown: &'a [DecisionPlan],
+    pub(super) chosen: &'a HunkSelection,
 }
 
-impl Decided<'_> {
+impl ApplyBatch<'_> {
     /// A filter skips failed proposals; named proposals stop at the first failure.
     pub(super) fn carry_out(&self, context: &mut Context, store: &Store) -> Result<Exit> {
         let mut marks = self.marks.iter().cloned();
-        let mut items: Vec<Item> = Vec::new();
+        let mut items: Vec<ApplyItem> = Vec::new();
         let mut exit = Exit::Done;
         let is_only = self.proposals.len() == 1;
         for (at, proposal) in self.proposals.iter().enumerate() {
             let after_commit = self.request.effect == Effect::Commit && at > 0;
-            let made = self.chosen.made.get(&proposal.id).cloned();
+            let made = self.chosen.committed.get(&proposal.id).cloned();
             let request = Request { after_commit, made, ..self.request.clone() };
             let (now, shown) = (context.now, self.shown.get(at));
             let marks = marks.next().unwrap_or_default();
             let applied = decide::apply(store, self.authority, now, proposal, &request, shown);
             let named =
-                |error| name_lower(context, store, proposal, for_reviewer(error, &proposal.id));
+                |error| add_lower_hint(context, store, proposal, for_reviewer(error, &proposal.id));
             let applied = match applied.map_err(named) {
                 Ok(applied) => applied,
                 // A proposal is applied whole, and of a filter's group as many as possible.
@@ -57,7 +57,7 @@ impl Decided<'_> {
                         items.iter().map(|item| item.proposal_id.clone()).collect();
                     // Other formats have the ids in the error.
                     if context.format_or(Format::Text) == Format::Text {
-                        let answer = Answer::of("aye/apply@1", false, items);
+                        let answer = ApplyDocument::of("aye/apply@1", false, items);
                         context.emit(Format::Text, &answer, || text(&answer, "applied"))?;
                     }
                     return Err(error.with("applied", applied));
@@ -66,7 +66,7 @@ impl Decided<'_> {
             if remark(context, &applied) {
                 exit = Exit::Conflict;
             }
-            let mut item = Item::applied(proposal, applied, request.effect, marks);
+            let mut item = ApplyItem::applied(proposal, applied, request.effect, marks);
             if self.args.part.split_rest && !self.chosen.rest.is_empty() {
                 let (actor, rest) = (self.authority.actor(), &self.chosen.rest);
                 let made = crate::app::propose::rest(store, actor, now, proposal, rest)?;
@@ -79,14 +79,14 @@ impl Decided<'_> {
             items.iter().for_each(|item| notice(context, &item.marks));
         }
         let success = exit == Exit::Done;
-        let answer = Answer::of("aye/apply@1", success, items);
+        let answer = ApplyDocument::of("aye/apply@1", success, items);
         context.emit(Format::Text, &answer, || text(&answer, "applied"))?;
         Ok(exit)
     }
 }
 
 /// True if the commit differs from the approved content.
-fn remark(context: &mut Context, applied: &Applied) -> bool {
+fn remark(context: &mut Context, applied: &ApplyResult) -> bool {
     for warning in &applied.warnings {
         context.note(&format!("warning: {}", escape::line(warning)));
     }
@@ -102,6 +102,6 @@ fn remark(context: &mut Context, applied: &Applied) -> bool {
     );
     let error = Error::new(&COMMIT_DIFFERS, why)
         .hint(format!("look at the difference and decide on it: aye review {id}"));
-    context.report_beside(&error);
+    context.report_on_stderr(&error);
     true
 }

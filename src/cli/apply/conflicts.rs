@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::changeset::plan::{Planned, Resolved};
+use crate::changeset::plan::{MergeStatus, PlannedFile};
 use crate::check::relations;
 use crate::cli::Context;
-use crate::decide::{self, Shown};
+use crate::decide::{self, DecisionPlan};
 use crate::error::{Error, Result};
 use crate::proposal::relations::Relations;
 use crate::proposal::{Proposal, ProposalId};
@@ -15,9 +15,9 @@ pub fn refuse_conflicts(
     context: &Context,
     store: &Store,
     proposals: &[Proposal],
-    shown: &[Shown],
+    shown: &[DecisionPlan],
 ) -> Result<()> {
-    let related = related(context, store, shown)?;
+    let related = read_relations(context, store, shown)?;
     for (at, proposal) in proposals.iter().enumerate() {
         let plan = shown.get(at).map(|shown| &shown.plan);
         let refusal = plan.and_then(|plan| decide::apply::conflict(plan, &proposal.id));
@@ -25,7 +25,7 @@ pub fn refuse_conflicts(
         let Some(other) = collides_with(shown, at, &related) else {
             return Err(store
                 .repository()
-                .name_sparse(name_lower(context, store, proposal, error)));
+                .name_sparse(add_lower_hint(context, store, proposal, error)));
         };
         let (id, other) = (&proposal.id, other.to_string());
         let message = format!("{id} does not fit on top of {other}, which is to be applied first");
@@ -40,12 +40,17 @@ pub fn refuse_conflicts(
 }
 
 /// The hint of a conflict names the former lower proposal.
-pub fn name_lower(context: &Context, store: &Store, proposal: &Proposal, error: Error) -> Error {
+pub fn add_lower_hint(
+    context: &Context,
+    store: &Store,
+    proposal: &Proposal,
+    error: Error,
+) -> Error {
     if !error.is(&crate::changeset::codes::CONFLICT) {
         return error;
     }
     let view = store.view();
-    match view.and_then(|view| relations::made_on(store, &view, context.now, proposal)) {
+    match view.and_then(|view| relations::lower_fate(store, &view, context.now, proposal)) {
         Ok(Some(lower)) => error.hint(format!(
             "nothing was written; it was made on {lower}: `aye revise {} …` gives it again on the present files",
             proposal.id
@@ -57,14 +62,14 @@ pub fn name_lower(context: &Context, store: &Store, proposal: &Proposal, error: 
 /// The earlier proposal that writes a file in which the one `at` conflicts: one with the same
 /// lines, or else the last, unless the one `at` lacks a lower proposal.
 pub(super) fn collides_with<'s>(
-    shown: &'s [Shown],
+    shown: &'s [DecisionPlan],
     at: usize,
     related: &BTreeMap<ProposalId, Relations>,
 ) -> Option<&'s ProposalId> {
     let this = shown.get(at)?;
-    let conflicts = |file: &&Planned| matches!(file.outcome, Resolved::Conflict(_));
+    let conflicts = |file: &&PlannedFile| matches!(file.outcome, MergeStatus::Conflict(_));
     let files: Vec<_> = this.plan.files.iter().filter(conflicts).collect();
-    let writes = |before: &&Shown| {
+    let writes = |before: &&DecisionPlan| {
         before.plan.refusal().is_none()
             && before.plan.writes().any(|written| files.iter().any(|f| f.path == written.path))
     };
@@ -80,10 +85,10 @@ pub(super) fn collides_with<'s>(
 }
 
 /// Relations are read only if one of several proposals does not fit.
-pub(super) fn related(
+pub(super) fn read_relations(
     context: &Context,
     store: &Store,
-    shown: &[Shown],
+    shown: &[DecisionPlan],
 ) -> Result<BTreeMap<ProposalId, Relations>> {
     if shown.len() > 1 && shown.iter().any(|shown| shown.plan.refusal().is_some()) {
         relations::relations(store, &store.view()?, context.now)

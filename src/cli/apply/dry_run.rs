@@ -1,9 +1,9 @@
 //! `aye apply --dry-run`.
 
 use super::Args;
-use super::answer::{Answer, FileItem, Item, text_with};
-use super::conflicts::{collides_with, related};
-use super::preview::{already, residue, shown};
+use super::conflicts::{collides_with, read_relations};
+use super::document::{ApplyDocument, ApplyItem, FileItem, text_with};
+use super::preview::{applied_diff, foreign_diff, plan_all};
 use crate::check::marks;
 use crate::cli::marks::notice;
 use crate::cli::{Context, Format, pager, show};
@@ -21,21 +21,22 @@ pub(super) fn run(
     effect: Effect,
 ) -> Result<Exit> {
     let chosen = args.part.choose(store, &proposals)?;
-    let wanted = (chosen.part.as_ref(), &chosen.made);
-    let shown = shown(store, &proposals, wanted, effect)?;
-    let related = related(context, store, &shown)?;
+    let wanted = (chosen.part.as_ref(), &chosen.committed);
+    let shown = plan_all(store, &proposals, wanted, effect)?;
+    let related = read_relations(context, store, &shown)?;
     let fits = shown.iter().all(|shown| shown.plan.refusal().is_none());
     let mut marks = marks::of_each(store, &store.view()?, &proposals)?.into_iter();
-    let items = proposals.iter().enumerate().map(|(index, proposal)| Item {
+    let items = proposals.iter().enumerate().map(|(index, proposal)| ApplyItem {
         collides_with: collides_with(&shown, index, &related).map(ProposalId::to_string),
-        ..Item::pending(
+        ..ApplyItem::pending(
             proposal,
             effect,
             shown.get(index).map(FileItem::all).unwrap_or_default(),
             marks.next().unwrap_or_default(),
         )
     });
-    let answer = Answer { dry_run: true, ..Answer::of("aye/apply@1", fits, items.collect()) };
+    let answer =
+        ApplyDocument { dry_run: true, ..ApplyDocument::of("aye/apply@1", fits, items.collect()) };
     let heading = |at: usize| match (shown.get(at), collides_with(&shown, at, &related)) {
         (_, Some(other)) => format!("does not fit on top of {other}"),
         (Some(shown), None) if shown.plan.refusal().is_some() => "does not fit as it is".into(),
@@ -52,9 +53,9 @@ pub(super) fn run(
                 diffs += &format!("\nFiles now and afterwards ({}):\n", shown.proposal.id);
                 diffs += &diff::changeset(&changes, &options);
             }
-            diffs += &already(store, shown, chosen.part.as_ref(), &options)?;
+            diffs += &applied_diff(store, shown, chosen.part.as_ref(), &options)?;
         }
-        diffs += &residue(shown, &options);
+        diffs += &foreign_diff(shown, &options);
     }
     for refusal in shown.iter().filter_map(|shown| shown.plan.refusal()) {
         show::notice_sparse(context, store.repository(), &refusal);

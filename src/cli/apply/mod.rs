@@ -1,25 +1,25 @@
 //! `aye apply`: say aye.
 
-pub mod answer;
+mod applicable;
+mod attempt;
 mod carry_out;
 pub mod conflicts;
+pub mod document;
 mod dry_run;
-mod fitting;
 mod markers;
 pub mod preview;
-mod turn;
 
-use self::fitting::fitting;
-use self::turn::Turn;
+use self::applicable::keep_applicable;
+use self::attempt::ApplyAttempt;
 use super::Context;
-use super::asking::Asking;
+use super::authorisation::AuthorityRequest;
 use super::branch::BranchArgs;
-use super::lower::LowerArgs;
-use super::part::PartArgs;
-use super::which::Batch;
+use super::dependencies::DependencyArgs;
+use super::hunk_selection::PartArgs;
+use super::selection::BatchArgs;
 use crate::changeset::marks::in_question;
 use crate::check::marks;
-use crate::decide::{self, Shown};
+use crate::decide::{self, DecisionPlan};
 use crate::error::{Exit, Result};
 use crate::proposal::event::Effect;
 use crate::proposal::rules::Verb;
@@ -52,7 +52,7 @@ use crate::store::{Store, View};
   aye apply m4k8 --conflict-markers")]
 pub struct Args {
     #[command(flatten)]
-    pub which: Batch,
+    pub which: BatchArgs,
     /// Do not ask.
     #[arg(long, short = 'y')]
     pub yes: bool,
@@ -80,7 +80,7 @@ pub struct Args {
     #[command(flatten)]
     pub branch: BranchArgs,
     #[command(flatten)]
-    pub lower: LowerArgs,
+    pub lower: DependencyArgs,
     #[command(flatten)]
     pub part: PartArgs,
 }
@@ -99,8 +99,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if args.dry_run {
         return dry_run::run(context, &store, &args, proposals, effect);
     }
-    let proposals =
-        if args.which.is_filter() { fitting(context, &store, proposals)? } else { proposals };
+    let proposals = if args.which.is_filter() {
+        keep_applicable(context, &store, proposals)?
+    } else {
+        proposals
+    };
     let subject = args.which.subject(&store, &proposals, args.lower.with_lower);
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let command = format!("aye apply {}{}", ids.join(" "), args.flags());
@@ -112,19 +115,19 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Effect::Commit => format!("Apply and commit {subject}{marks}?"),
         Effect::Files | Effect::Index => format!("Apply {subject}{marks}?"),
     };
-    let asking = Asking {
+    let asking = AuthorityRequest {
         verb: Verb::Apply,
         proposals: &proposals,
         yes: args.yes,
         question: &question,
         command: &command,
     };
-    let by_flag = context.by_flag(&store, &asking)?;
+    let by_flag = context.authorise_by_flag(&store, &asking)?;
     if by_flag.is_some() && !args.mark_only {
         let command = format!("{command} --yes");
         args.branch.require(store.repository(), &proposals, &command)?;
     }
-    let turn = Turn { args: &args, asking: &asking, marks: &found, by_flag, effect };
+    let turn = ApplyAttempt { args: &args, asking: &asking, marks: &found, by_flag, effect };
     loop {
         match turn.take(context, &store) {
             // A person looks again; without a question, or with markers, the error is an ordinary
@@ -134,7 +137,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
                     && !args.conflict_markers
                     && error.is(&codes::CHANGED_SINCE_SHOWN) =>
             {
-                context.look_again(&error);
+                context.note_changed(&error);
             }
             other => return other,
         }
@@ -146,7 +149,7 @@ fn named(context: &mut Context, store: &Store, view: &View, args: &Args) -> Resu
     // If nobody would be asked, a missing lower proposal is refused at once, as without --dry-run.
     let is_tried = args.dry_run && !args.lower.with_lower;
     let asks = is_tried || (!args.yes && context.interactive());
-    let proposals = args.lower.settle(context, store, view, proposals, asks)?;
+    let proposals = args.lower.order(context, store, view, proposals, asks)?;
     if args.yes && !args.dry_run {
         args.which.refuse_unnamed("aye apply", &proposals)?;
         args.which.several.require_named_revisions(view, &proposals, true)?;
@@ -183,7 +186,7 @@ impl Args {
     }
 }
 
-fn digest_of(shown: &[Shown], takes_residue: bool) -> String {
+fn digest_of(shown: &[DecisionPlan], takes_residue: bool) -> String {
     let fitting = shown.iter().filter(|shown| shown.plan.refusal().is_none());
     decide::group::of_apply(fitting, takes_residue)
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::answer::FileItem;
+use super::document::FileItem;
 use crate::changeset::FileChange;
-use crate::changeset::plan::Planned;
+use crate::changeset::plan::PlannedFile;
 use crate::check::marks;
 use crate::cli::marks::lines;
 use crate::cli::{Context, pager, show};
-use crate::decide::{Ahead, Made, Part, Residue, Shown};
+use crate::decide::{CommittedPlan, DecisionPlan, OtherChange, PartialProposal, PlannedFiles};
 use crate::error::{Error, Result};
 use crate::proposal::event::Effect;
 use crate::proposal::{Proposal, ProposalId};
@@ -18,37 +18,37 @@ use crate::store::Store;
 use crate::text::escape;
 
 /// A part of one proposal, and what is committed already of each.
-pub type Wanted<'a> = (Option<&'a Part>, &'a BTreeMap<ProposalId, Made>);
+pub type PlanScope<'a> = (Option<&'a PartialProposal>, &'a BTreeMap<ProposalId, CommittedPlan>);
 
-pub fn shown(
+pub fn plan_all(
     store: &Store,
     proposals: &[Proposal],
-    wanted: Wanted<'_>,
+    wanted: PlanScope<'_>,
     effect: Effect,
-) -> Result<Vec<Shown>> {
-    let named = |(shown, proposal): (Result<Shown>, &Proposal)| {
-        shown.map_err(|error| of_proposal(error, &proposal.id))
+) -> Result<Vec<DecisionPlan>> {
+    let named = |(shown, proposal): (Result<DecisionPlan>, &Proposal)| {
+        shown.map_err(|error| name_proposal(error, &proposal.id))
     };
-    each_shown(store, proposals, wanted, effect)?.into_iter().zip(proposals).map(named).collect()
+    plan_each(store, proposals, wanted, effect)?.into_iter().zip(proposals).map(named).collect()
 }
 
-pub fn each_shown(
+pub fn plan_each(
     store: &Store,
     proposals: &[Proposal],
-    (part, made): Wanted<'_>,
+    (part, made): PlanScope<'_>,
     effect: Effect,
-) -> Result<Vec<Result<Shown>>> {
+) -> Result<Vec<Result<DecisionPlan>>> {
     if effect == Effect::MarkOnly {
         return Ok(Vec::new());
     }
-    let mut ahead = Ahead::new(store.repository())?;
+    let mut ahead = PlannedFiles::new(store.repository())?;
     let view = store.view()?;
     let show =
         |proposal: &Proposal| ahead.show(store, &view, proposal, part, made.get(&proposal.id));
     Ok(proposals.iter().map(show).collect())
 }
 
-pub fn of_proposal(error: Error, id: &ProposalId) -> Error {
+pub fn name_proposal(error: Error, id: &ProposalId) -> Error {
     let error = for_reviewer(error, id);
     if error.message().contains(id.as_str()) {
         return error;
@@ -70,8 +70,8 @@ pub fn for_reviewer(error: Error, id: &ProposalId) -> Error {
 pub fn present(
     context: &mut Context,
     store: &Store,
-    shown: &[Shown],
-    part: Option<&Part>,
+    shown: &[DecisionPlan],
+    part: Option<&PartialProposal>,
 ) -> Result<()> {
     let options = options(context, store.repository());
     let view = store.view()?;
@@ -79,12 +79,12 @@ pub fn present(
     for shown in shown {
         text += &format!("{}\n", summary(&shown.proposal, &shown.plan.files));
         text += &show::who_and_why(&shown.proposal, context.now);
-        for line in lines(&marks::of(store, &view, shown.proposal.current())?) {
+        for line in lines(&marks::revision_marks(store, &view, shown.proposal.current())?) {
             text += &format!("{line}\n");
         }
         text += &diff::changeset(&store.repository().with_sources(shown.changes()), &options);
-        text += &already(store, shown, part, &options)?;
-        text += &residue(shown, &options);
+        text += &applied_diff(store, shown, part, &options)?;
+        text += &foreign_diff(shown, &options);
     }
     print(context, store.repository(), &text)
 }
@@ -119,10 +119,10 @@ fn print(context: &mut Context, repository: &Repository, text: &str) -> Result<(
 const FIRST_SCREEN: usize = 200;
 
 /// The files hold this already: nothing is written, but the decision approves the diff.
-pub(super) fn already(
+pub(super) fn applied_diff(
     store: &Store,
-    shown: &Shown,
-    part: Option<&Part>,
+    shown: &DecisionPlan,
+    part: Option<&PartialProposal>,
     options: &diff::Options,
 ) -> Result<String> {
     let changes = shown.already(store, part)?;
@@ -135,8 +135,8 @@ pub(super) fn already(
     ))
 }
 
-pub(super) fn residue(shown: &Shown, options: &diff::Options) -> String {
-    let changes: Vec<FileChange> = shown.foreign().map(Residue::change).collect();
+pub(super) fn foreign_diff(shown: &DecisionPlan, options: &diff::Options) -> String {
+    let changes: Vec<FileChange> = shown.foreign().map(OtherChange::change).collect();
     if changes.is_empty() {
         return String::new();
     }
@@ -146,7 +146,7 @@ pub(super) fn residue(shown: &Shown, options: &diff::Options) -> String {
     )
 }
 
-fn summary(proposal: &Proposal, files: &[Planned]) -> String {
+fn summary(proposal: &Proposal, files: &[PlannedFile]) -> String {
     let lines: String = files.iter().map(|file| FileItem::new(file).text()).collect();
     format!("{}\n{}", proposal.id, lines.trim_end())
 }

@@ -19,7 +19,8 @@ pub fn make(directory: &Path, files: &[[String; 3]]) -> Result<PathBuf> {
     }
     std::fs::create_dir(&root).map_err(failed)?;
     // Settings of the user must not change commits.
-    let git = || Git::new(&root).fresh().without_hooks().config("commit.gpgSign", "false");
+    let git =
+        || Git::new(&root).without_local_env().without_hooks().config("commit.gpgSign", "false");
     git().args(["init", "--quiet", "--initial-branch=main"]).run()?;
     for (key, otherwise) in [("user.name", "Demo User"), ("user.email", "demo@example.com")] {
         if git().args(["config", key]).run().is_err() {

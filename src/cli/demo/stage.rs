@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::cli::Context;
 use crate::error::{Error, Result};
-use crate::prompt::{Answer, Hold, Prompt};
+use crate::prompt::{LineInput, Prompt, SignalHold};
 use crate::render::style::{Palette, Role};
 use crate::text::{escape, shell};
 
@@ -17,14 +17,14 @@ use crate::text::{escape, shell};
 pub struct Story {
     pub files: Vec<[String; 3]>,
     changes: BTreeMap<String, [String; 5]>,
-    pub asked: Vec<Step>,
-    pub told: Vec<Step>,
+    pub asked: Vec<StoryStep>,
+    pub told: Vec<StoryStep>,
     pub waiting: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Step {
+pub struct StoryStep {
     who: String,
     command: Vec<String>,
     propose: String,
@@ -48,7 +48,7 @@ impl Stage<'_> {
     ///
     /// # Errors
     /// `bug` if a step ends differently than the story says.
-    pub fn play(&mut self, steps: &[Step], asks: bool) -> Result<()> {
+    pub fn play(&mut self, steps: &[StoryStep], asks: bool) -> Result<()> {
         for (at, step) in steps.iter().enumerate() {
             if !step.propose.is_empty() {
                 self.propose(&step.propose)?;
@@ -76,7 +76,7 @@ impl Stage<'_> {
         let prompt = Prompt::new(console::Term::stdout(), self.context.marks_pastes());
         let answer = prompt.line("\nEnter: go on   Esc: enough ");
         let answer = answer.map_err(|error| Error::io("read from the terminal", &error))?;
-        Ok(matches!(answer, Answer::Line(_)))
+        Ok(matches!(answer, LineInput::Line(_)))
     }
 
     pub fn propose(&mut self, name: &str) -> Result<()> {
@@ -94,14 +94,14 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn run(&mut self, step: &Step) -> Result<()> {
+    fn run(&mut self, step: &StoryStep) -> Result<()> {
         let ids = self.ids.clone();
         let args = step.command.iter().map(|word| ids.get(word).unwrap_or(word).as_str());
         let args: Vec<&str> = args.collect();
         self.say(Role::Dim, &format!("$ {}", shown(&step.who, &args)))?;
         let mut command = self.command(&step.who, &args);
         let Some(exit) = step.exit else {
-            let _hold = Hold::interrupts();
+            let _hold = SignalHold::interrupts();
             command.stdin(Stdio::inherit()).status().map_err(|error| not_started(&error))?;
             for id in args[1..].iter().filter(|_| args[0] == "review") {
                 let status = self.ask(YOU, &["show", id, "--json"], "status")?;

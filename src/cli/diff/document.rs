@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::changeset::FileChange;
 use crate::changeset::bytes::Text;
-use crate::changeset::entry::{EntryKind, entries};
-use crate::changeset::patch::Action;
+use crate::changeset::change_entry::{EntryKind, entries};
+use crate::changeset::patch::FileAction;
 use crate::proposal::Proposal;
 
 /// The changes of a proposal.
@@ -21,21 +21,21 @@ pub struct Document<'a> {
     /// The files have changed since: this is what applying the proposal would do to them now.
     pub planned: bool,
     /// Each file that changes.
-    pub files: Vec<Item>,
+    pub files: Vec<DiffFile>,
     /// The changes as `git apply` takes them; `{"base64": …}` where they are not UTF-8.
     pub patch: Text<'a>,
 }
 
 /// One file.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Item {
+pub struct DiffFile {
     /// Path afterwards; for a deleted file, the path before.
     pub file_path: String,
     /// Path that its content comes from, if from elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
     /// Action on the file.
-    pub action: Action,
+    pub action: FileAction,
     /// Lines added; null for binary content and for large changes (over 10 MiB or 200,000 lines).
     pub added: Option<usize>,
     /// Lines removed; null as `added` is.
@@ -52,13 +52,13 @@ impl<'a> Document<'a> {
         let files = entries(changes).into_iter().map(|entry| {
             let counts = (!entry.is_whole()).then(|| entry.counts());
             let (action, moves) = match entry.kind {
-                EntryKind::Added => (Action::Added, false),
-                EntryKind::Deleted => (Action::Deleted, false),
-                EntryKind::Modified => (Action::Modified, false),
-                EntryKind::Renamed => (Action::Renamed, true),
-                EntryKind::Copied => (Action::Copied, true),
+                EntryKind::Added => (FileAction::Added, false),
+                EntryKind::Deleted => (FileAction::Deleted, false),
+                EntryKind::Modified => (FileAction::Modified, false),
+                EntryKind::Renamed => (FileAction::Renamed, true),
+                EntryKind::Copied => (FileAction::Copied, true),
             };
-            Item {
+            DiffFile {
                 file_path: entry.path.display().to_string(),
                 origin: moves.then(|| entry.old_path.display().to_string()),
                 action,

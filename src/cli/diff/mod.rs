@@ -1,16 +1,16 @@
 //! `aye diff`: the changes of a proposal.
 
 mod document;
+mod path_filter;
 mod text;
-mod within;
 
 pub use document::Document;
+use path_filter::select_paths;
 pub use text::{DiffArgs, bytes};
 use text::{patch, text};
-use within::within;
 
 use super::marks::notice;
-use super::which::One;
+use super::selection::ProposalArg;
 use super::{Context, Format, difftool, pager, show};
 use crate::changeset::Changeset;
 use crate::check::{marks, relations};
@@ -38,7 +38,7 @@ use crate::text::escape;
   aye diff m4k8 --json         files, and the patch")]
 pub struct Args {
     #[command(flatten)]
-    pub which: One,
+    pub which: ProposalArg,
     /// The changes as they were proposed, also where the files have changed since.
     #[arg(long)]
     pub proposed: bool,
@@ -68,7 +68,7 @@ pub const PLANNED: &str = "note: the files have changed since; this is what appl
 /// # Errors
 /// `object_missing`, `proposal_archived`
 pub fn planned(store: &Store, view: &View, proposal: &Proposal) -> Result<Option<Changeset>> {
-    let visible = decide::visible(store, view, proposal)?;
+    let visible = decide::display(store, view, proposal)?;
     if visible.planned && !visible.changes.is_empty() {
         Changeset::new(visible.changes).map(Some)
     } else {
@@ -77,9 +77,9 @@ pub fn planned(store: &Store, view: &View, proposal: &Proposal) -> Result<Option
 }
 
 /// These changes stay out of the diff, which may be a patch for another program.
-fn foreign(context: &Context, repository: &Repository, visible: &decide::Visible) {
+fn note_foreign(context: &Context, repository: &Repository, visible: &decide::ProposalDisplay) {
     let Some(shown) = &visible.shown else { return };
-    let changes: Vec<_> = shown.foreign().map(decide::Residue::change).collect();
+    let changes: Vec<_> = shown.foreign().map(decide::OtherChange::change).collect();
     if changes.is_empty() {
         return;
     }
@@ -89,7 +89,7 @@ fn foreign(context: &Context, repository: &Repository, visible: &decide::Visible
 }
 
 /// The diff includes these changes: applying approves them.
-fn already(context: &Context, visible: &decide::Visible) {
+fn note_applied(context: &Context, visible: &decide::ProposalDisplay) {
     let Some(shown) = &visible.shown else { return };
     let there: Vec<String> =
         shown.plan.already().map(|file| escape::name(&file.path.display().to_string())).collect();
@@ -125,7 +125,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Err(error) if error.is(&codes::SIZE_LIMIT) && !args.paths.is_empty() => {
             let mut records = revision.changes.clone();
             let files = records.iter().map(|record| (&record.path, record.origin.as_ref()));
-            if let Some(wanted) = within(context, repository, &proposal, files, &args.paths)? {
+            if let Some(wanted) = select_paths(context, repository, &proposal, files, &args.paths)?
+            {
                 records.retain(|record| wanted.contains(&record.path));
             }
             (store.asked_for(revision, &records)?, false)
@@ -135,15 +136,15 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let mut planned = false;
     if pending && is_whole {
         context.note(&format!("{}  {}", proposal.at_revision(), by(&proposal)));
-        let visible = decide::visible(&store, &view, &proposal)?;
-        foreign(context, repository, &visible);
+        let visible = decide::display(&store, &view, &proposal)?;
+        note_foreign(context, repository, &visible);
         if !args.proposed {
-            already(context, &visible);
+            note_applied(context, &visible);
         }
         if let Some(refusal) = visible.refusal.as_ref().filter(|_| !args.proposed) {
             let found = relations::of(&store, &view, context.now, &proposal)?;
-            let below = match relations::stands_on(&found.stands_on) {
-                None => relations::made_on(&store, &view, context.now, &proposal)?
+            let below = match relations::stack_text(&found.depends_on) {
+                None => relations::lower_fate(&store, &view, context.now, &proposal)?
                     .map(|lower| format!("was made on {lower}")),
                 below => below,
             };
@@ -163,12 +164,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if is_whole {
         let mut changes = changeset.into_changes();
         let files = changes.iter().map(|change| (&change.path, change.origin.as_ref()));
-        if let Some(wanted) = within(context, repository, &proposal, files, &args.paths)? {
+        if let Some(wanted) = select_paths(context, repository, &proposal, files, &args.paths)? {
             changes.retain(|change| wanted.contains(&change.path));
         }
         changeset = Changeset::new(changes)?;
     }
-    let mut marks = marks::of(&store, &view, revision)?;
+    let mut marks = marks::revision_marks(&store, &view, revision)?;
     let changes = changeset.changes();
     let is_shown = |path: &str| changes.iter().any(|it| it.path.display().to_string() == path);
     marks.retain(|mark| mark.path.as_deref().is_none_or(is_shown));

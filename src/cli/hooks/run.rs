@@ -3,9 +3,11 @@
 
 use std::ffi::OsString;
 
-use super::pushed::{self, Ref};
+use super::ref_updates::{self, RefUpdate};
 use super::trailers;
-use crate::check::{Concern, Scope, brought, commits, range::Range, touched::Pending};
+use crate::check::{
+    Concern, Scope, commits, contained_proposals, pending_paths::PendingPaths, range::Range,
+};
 use crate::cli::output::failure_text;
 use crate::cli::{Context, check};
 use crate::error::{Error, Exit, Result};
@@ -61,7 +63,7 @@ fn pre_push(context: &mut Context) -> Result<Report> {
     )]);
     let opened = context.store_here();
     let found = opened.as_ref().ok();
-    let pushed = pushed::read(context, found.map(|store| store.repository()))?;
+    let pushed = ref_updates::read(context, found.map(|store| store.repository()))?;
     if pushed.is_empty() {
         return Ok(report);
     }
@@ -85,8 +87,8 @@ fn pre_push(context: &mut Context) -> Result<Report> {
     }
     // Commits that no remote has are checked; threads are pushed as they are.
     let is_thread =
-        |push: &&Ref| [&push.here, &push.there].iter().any(|it| it.starts_with("refs/aye/"));
-    let pushed: Vec<&Ref> = pushed.iter().filter(|push| !is_thread(push)).collect();
+        |push: &&RefUpdate| [&push.here, &push.there].iter().any(|it| it.starts_with("refs/aye/"));
+    let pushed: Vec<&RefUpdate> = pushed.iter().filter(|push| !is_thread(push)).collect();
     let is_here = |id: &&str| {
         gix::ObjectId::from_hex(id.as_bytes())
             .is_ok_and(|id| store.repository().repo().has_object(id))
@@ -97,9 +99,9 @@ fn pre_push(context: &mut Context) -> Result<Report> {
     let ids =
         if pushed.is_empty() { Vec::new() } else { commits::list(store.repository(), &arguments)? };
     // Anybody can add a differing decision, which must not block others' pushes.
-    let fail_on = check::hook_fail_on(context, store.repository()).without(Concern::Contested);
+    let fail_on = check::read_hook_fail_on(context, store.repository()).without(Concern::Contested);
     let scope = Scope::default();
-    let pending = Pending::new(&view, context.now, &scope, &[]);
+    let pending = PendingPaths::new(&view, context.now, &scope, &[]);
     let now = context.now;
     let (view, pending, scope, fail_on) = (&view, &pending, &scope, &fail_on);
     let range = Range { store, view, pending, scope, now, fail_on, require_proposal: false };
@@ -133,7 +135,7 @@ fn post_commit(context: &mut Context) -> Result<()> {
     for name in &commit.proposal_ids {
         if let Ok(proposal) = view.find(name)
             && !proposal.committed().any(|known| *known == id)
-            && brought::holds(&store, &view, &commit, &proposal)?
+            && contained_proposals::holds(&store, &view, &commit, &proposal)?
         {
             held.push(proposal);
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use bstr::ByteSlice as _;
 
-use crate::check::brought;
+use crate::check::contained_proposals;
 use crate::cli::Context;
 use crate::decide::steps;
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ pub(super) fn add(context: &mut Context, args: &[OsString]) -> Result<()> {
     if !view.has_events() {
         return Ok(());
     }
-    let proposals = brought::by_index(&store, &view, context.now)?;
+    let proposals = contained_proposals::by_index(&store, &view, context.now)?;
     if proposals.is_empty() || !is_written(context, Path::new(file))? {
         return Ok(());
     }

@@ -4,11 +4,11 @@ use chrono::{DateTime, Utc};
 
 use crate::app::plan as task_plan;
 use crate::apply;
-use crate::cli::asking::Asking;
+use crate::cli::authorisation::AuthorityRequest;
 use crate::cli::memory::block::Blocks;
 use crate::cli::{Context, agents, configuration, session};
 use crate::error::{Error, Exit, Result};
-use crate::hooks::{Hook, Place};
+use crate::hooks::{Hook, HookDirectory};
 use crate::proposal::codes;
 use crate::proposal::rules::Verb;
 use crate::store::{Held, Space, Store};
@@ -49,8 +49,8 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     let repository = store.repository();
     let view = store.view()?;
     let held = store.held(&view, context.now)?;
-    let hooks = Place::find(repository)?;
-    let hooked = agents::hooked(context, repository)?;
+    let hooks = HookDirectory::find(repository)?;
+    let hooked = agents::settings_with_hooks(context, repository)?;
     let names = |staying: bool| {
         let some = hooked.iter().filter(move |it| it.is_staying == staying);
         some.map(|it| it.path.display().to_string()).collect::<Vec<_>>()
@@ -74,7 +74,7 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
         return context.print(format!("would remove {lost}").as_bytes());
     }
     let question = format!("This removes {}Go on?", escape::block(&lost));
-    let asking = Asking {
+    let asking = AuthorityRequest {
         verb: Verb::Force,
         proposals: &[],
         yes: args.yes,
@@ -93,8 +93,10 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
             .hint("nothing was removed; look again: aye init --remove --dry-run"));
     }
     session::end_all(context, repository, sessions)?;
-    agents::hooked(context, repository)?.iter().try_for_each(agents::Hooked::take_out)?;
-    blocks.take_out(repository)?;
+    agents::settings_with_hooks(context, repository)?
+        .iter()
+        .try_for_each(agents::HookedSettings::remove_hooks)?;
+    blocks.remove(repository)?;
     configuration::remove(repository, &removal.configuration)?;
     remove(&store, &held, context.now, &hooks)?;
     context.print(format!("removed {lost}").as_bytes())
@@ -102,7 +104,7 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
 
 /// The apply lock keeps others from writing files. The refs go first: until they are gone,
 /// everything else can be rebuilt from them.
-fn remove(store: &Store, shown: &Held, now: DateTime<Utc>, hooks: &Place) -> Result<()> {
+fn remove(store: &Store, shown: &Held, now: DateTime<Utc>, hooks: &HookDirectory) -> Result<()> {
     let repository = store.repository();
     if repository.private()?.is_some() {
         let journal = apply::lock(store)?;

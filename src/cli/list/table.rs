@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::Found;
+use super::Listing;
 use crate::cli::marks;
 use crate::proposal::Status;
 use crate::render::style::{Palette, Role};
@@ -13,12 +13,12 @@ use crate::text::escape;
 
 /// Ids are short at a terminal (`columns`) only; a status is shown unless it was asked for.
 pub(super) fn render(
-    found: &Found,
+    found: &Listing,
     palette: &Palette,
     now: DateTime<Utc>,
     columns: Option<usize>,
 ) -> String {
-    let Found { summaries, marks, .. } = found;
+    let Listing { summaries, marks, .. } = found;
     let ordinary = found.status.status().or(Some(Status::Pending));
     let is_whole = columns.is_none();
     let mut titles = vec![

@@ -2,7 +2,7 @@
 
 use bstr::ByteSlice as _;
 
-use super::init::Initialized;
+use super::init::ScaffoldOutcome;
 use crate::beneath::codes::SYMLINK;
 use crate::changeset::codes;
 use crate::changeset::{File, RepoPath, Snapshot as _};
@@ -20,14 +20,14 @@ const AGENTS: &str = "AGENTS.md";
 const CLAUDE: &str = "CLAUDE.md";
 
 /// A file that cannot be edited, or has another block, stays, with a note.
-pub fn keep(context: &Context, tree: &Worktree, done: &mut Initialized) -> Result<()> {
+pub fn write_blocks(context: &Context, tree: &Worktree, done: &mut ScaffoldOutcome) -> Result<()> {
     let mut is_left = false;
     for name in [AGENTS, CLAUDE] {
         match put(tree, name)? {
-            Outcome::NotOwn => {}
-            Outcome::Written => done.created.push(name.into()),
-            Outcome::Kept => done.kept.push(name.into()),
-            Outcome::Left(why) => {
+            BlockOutcome::NotOwn => {}
+            BlockOutcome::Written => done.created.push(name.into()),
+            BlockOutcome::Kept => done.kept.push(name.into()),
+            BlockOutcome::Left(why) => {
                 context.note(&format!("warning: {name} is left as it is: {why}"));
                 done.kept.push(name.into());
                 is_left = true;
@@ -40,7 +40,7 @@ pub fn keep(context: &Context, tree: &Worktree, done: &mut Initialized) -> Resul
     Ok(())
 }
 
-enum Outcome {
+enum BlockOutcome {
     /// The file is missing, or leads to the other one.
     NotOwn,
     Written,
@@ -49,39 +49,41 @@ enum Outcome {
     Left(String),
 }
 
-fn put(tree: &Worktree, name: &str) -> Result<Outcome> {
+fn put(tree: &Worktree, name: &str) -> Result<BlockOutcome> {
     let path = RepoPath::new(name)?;
     let old = match tree.file(&path) {
         Ok(old) => old,
-        Err(error) if error.is(&SYMLINK) && are_one(tree) => return Ok(Outcome::Kept),
-        Err(error) if error.is(&SYMLINK) => return Ok(Outcome::Left("it is a symlink".into())),
-        Err(error) if error.is(&codes::DIRECTORY) => {
-            return Ok(Outcome::Left("it is a directory".into()));
+        Err(error) if error.is(&SYMLINK) && are_one(tree) => return Ok(BlockOutcome::Kept),
+        Err(error) if error.is(&SYMLINK) => {
+            return Ok(BlockOutcome::Left("it is a symlink".into()));
         }
-        Err(error) => return Ok(Outcome::Left(error.message().into())),
+        Err(error) if error.is(&codes::DIRECTORY) => {
+            return Ok(BlockOutcome::Left("it is a directory".into()));
+        }
+        Err(error) => return Ok(BlockOutcome::Left(error.message().into())),
     };
     if name == CLAUDE && old.is_none() {
-        return Ok(Outcome::NotOwn);
+        return Ok(BlockOutcome::NotOwn);
     }
     let (bytes, mode) = old.map(|file| (file.bytes, file.mode)).unwrap_or_default();
     let Ok(text) = std::str::from_utf8(&bytes) else {
-        return Ok(Outcome::Left("it is not UTF-8".into()));
+        return Ok(BlockOutcome::Left("it is not UTF-8".into()));
     };
     if name == CLAUDE && text.contains("@AGENTS.md") {
-        return Ok(Outcome::NotOwn);
+        return Ok(BlockOutcome::NotOwn);
     }
     if is_edited(text, guide::TEXT) {
-        return Ok(Outcome::Left(
+        return Ok(BlockOutcome::Left(
             "the block between its markers is another one; without it, `aye init --agents` puts this one in".into(),
         ));
     }
     let new = with_block(text, guide::TEXT);
     if text == new {
-        return Ok(Outcome::Kept);
+        return Ok(BlockOutcome::Kept);
     }
     Ok(match tree.write_file(&path, new.as_bytes(), mode, Flush::Yes) {
-        Ok(_) => Outcome::Written,
-        Err(error) => Outcome::Left(error.message().into()),
+        Ok(_) => BlockOutcome::Written,
+        Err(error) => BlockOutcome::Left(error.message().into()),
     })
 }
 
@@ -126,7 +128,7 @@ impl Blocks {
         self.taken.iter().map(|(name, ..)| *name)
     }
 
-    pub fn take_out(&self, repository: &Repository) -> Result<()> {
+    pub fn remove(&self, repository: &Repository) -> Result<()> {
         for (_, path, file) in &self.taken {
             let tree = repository.worktree()?;
             if file.bytes.trim().is_empty() {

@@ -1,9 +1,9 @@
 //! `aye memory context`.
 
-use super::{Answer, open};
+use super::{MemoryDocument, open};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
-use crate::memory::search::Ask;
+use crate::memory::search::SearchRequest;
 
 /// Print what an agent should read: notes, conventions and index at start, or what answers a
 /// question, within a budget of characters.
@@ -26,14 +26,14 @@ pub struct Args {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let service = open(context, &store)?;
-    let ask = Ask {
+    let ask = SearchRequest {
         query: args.query.join(" "),
         scope: args.scope,
         budget: args.budget,
-        ..Ask::default()
+        ..SearchRequest::default()
     };
     let pack = service.context(&ask)?;
-    let answer = Answer { schema: "aye/memory-context@1", answer: pack };
+    let answer = MemoryDocument { schema: "aye/memory-context@1", answer: pack };
     context.emit(Format::Text, &answer, || {
         crate::text::escape::block(&answer.answer.context).into_owned()
     })

@@ -30,12 +30,12 @@ pub struct Args {
 }
 
 #[derive(Debug)]
-pub struct Initialized {
+pub struct ScaffoldOutcome {
     pub created: Vec<String>,
     pub kept: Vec<String>,
 }
 
-impl Initialized {
+impl ScaffoldOutcome {
     pub fn written(&self) -> String {
         self.created.iter().map(|path| format!("wrote {}\n", escape::line(path))).collect()
     }
@@ -72,7 +72,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 /// # Errors
 /// `invalid_argument` for a name with control characters; `memory_not_initialized` if git has a
 /// file that the work tree lacks.
-pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initialized> {
+pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<ScaffoldOutcome> {
     let tree = store.repository().worktree()?;
     if args.name.as_ref().is_some_and(|name| name.contains(char::is_control)) {
         return Err(Error::new(
@@ -84,7 +84,7 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
     let directory = tree.root().file_name().map(|name| name.to_string_lossy().into_owned());
     let directory = directory.map(|name| name.replace(char::is_control, " "));
     let name = args.name.or(directory).unwrap_or_default();
-    let mut done = Initialized { created: Vec::new(), kept: Vec::new() };
+    let mut done = ScaffoldOutcome { created: Vec::new(), kept: Vec::new() };
     let manifest = tree.file(&repo_path(manifest::PATH)?)?;
     let manifest = manifest.map(|file| Manifest::read(&file.bytes)).transpose()?;
     let wanted = files::files(&name, manifest.as_ref().map(|manifest| &manifest.git));
@@ -93,7 +93,7 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
     for (path, _) in wanted.iter().filter(|(path, _)| !path.starts_with('.')) {
         let path = repo_path(path)?;
         if tree.file(&path)?.is_none()
-            && let Some(error) = store.repository().lacking(&NOT_INITIALIZED, &path, DIR)
+            && let Some(error) = store.repository().missing_error(&NOT_INITIALIZED, &path, DIR)
         {
             return Err(error);
         }
@@ -118,7 +118,7 @@ pub fn scaffold(context: &Context, store: &Store, args: Args) -> Result<Initiali
         }
     }
     if args.agents {
-        block::keep(context, &tree, &mut done)?;
+        block::write_blocks(context, &tree, &mut done)?;
     }
     let service = open(context, store)?;
     if service.refresh_index()? {

@@ -64,7 +64,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 
 /// A published answer: its schema, and what it says.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
-pub struct Answer<T> {
+pub struct MemoryDocument<T> {
     /// `aye/memory-…@1`
     pub schema: &'static str,
     /// The answer itself.
@@ -78,7 +78,7 @@ fn open<'a>(context: &Context, store: &'a Store) -> Result<Service<'a>> {
 
 fn respond(context: &mut Context, schema: &'static str, response: Response) -> Result<Exit> {
     let rejected = response.status == MemoryOutcome::Rejected;
-    let answer = Answer { schema, answer: response };
+    let answer = MemoryDocument { schema, answer: response };
     context.emit(Format::Text, &answer, || text(&answer.answer))?;
     Ok(if rejected { Exit::Negative } else { Exit::Done })
 }

@@ -1,11 +1,11 @@
 //! `aye memory search`.
 
-use super::{Answer, open};
+use super::{MemoryDocument, open};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
-use crate::memory::search::Ask;
+use crate::memory::search::SearchRequest;
 use crate::text::escape;
-use crate::tools::memory_search::Found;
+use crate::tools::memory_search::SearchResponse;
 
 /// Search memory: words, "phrases", beginnings (migr*), in any script.
 #[derive(Debug, clap::Args)]
@@ -27,11 +27,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
     let service = open(context, &store)?;
     let query = args.query.join(" ");
-    let ask = Ask { query: query.clone(), ..Ask::default() };
+    let ask = SearchRequest { query: query.clone(), ..SearchRequest::default() };
     let results = service.search(&ask, args.limit)?;
-    let found = Found { query, count: results.len(), results };
+    let found = SearchResponse { query, count: results.len(), results };
     let empty = found.results.is_empty();
-    let answer = Answer { schema: "aye/memory-search@1", answer: found };
+    let answer = MemoryDocument { schema: "aye/memory-search@1", answer: found };
     context.emit(Format::Text, &answer, || {
         let mut out = String::new();
         for hit in &answer.answer.results {

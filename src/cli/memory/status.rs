@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, Duration, Utc};
 
-use super::{Answer, open};
+use super::{MemoryDocument, open};
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
-use crate::memory::service::Status;
+use crate::memory::service::MemoryStatus;
 use crate::render::age;
 use crate::text::escape;
 
@@ -20,11 +20,11 @@ pub fn run(context: &mut Context, _args: Args) -> Result<Exit> {
     let store = context.store()?;
     let status = open(context, &store)?.status()?;
     let now = context.now;
-    let answer = Answer { schema: "aye/memory-status@1", answer: status };
+    let answer = MemoryDocument { schema: "aye/memory-status@1", answer: status };
     context.emit(Format::Text, &answer, || text(&answer.answer, now))
 }
 
-fn text(status: &Status, now: DateTime<Utc>) -> String {
+fn text(status: &MemoryStatus, now: DateTime<Utc>) -> String {
     let mut out = format!(
         "{}: {} durable, {} archived, {} notes, {} session logs\n",
         escape::line(if status.repo.is_empty() { "memory" } else { &status.repo }),

@@ -1,21 +1,21 @@
 //! Answer about a new proposal.
 
 use super::note_staged;
-use crate::app::propose::Recorded;
+use crate::app::propose::ProposalOutcome;
 use crate::changeset::patch::FileReport;
 use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::proposal::ProposalId;
-use crate::scan::gate::Warning;
+use crate::scan::gate::ScanWarning;
 use crate::store::Store;
 use crate::text::escape;
-use crate::tools::changes::Proposed;
+use crate::tools::changes::ProposeResponse;
 
 /// A proposal that was already pending keeps its description instead of `message`.
 pub(super) fn note_description(
     context: &Context,
     store: &Store,
-    recorded: &Recorded,
+    recorded: &ProposalOutcome,
     message: Option<&str>,
 ) {
     let proposal = &recorded.proposal;
@@ -25,21 +25,22 @@ pub(super) fn note_description(
         _ if present.is_none() => "it has no description",
         _ => return,
     };
-    let how = match context.own(store, proposal, "aye revise") {
+    let how = match context.authorise_revision(store, proposal, "aye revise") {
         Ok(_) => format!("aye revise {id} -m TEXT"),
         Err(_) => format!("aye comment {id} -m TEXT"),
     };
     context.note(&format!("note: {why}; to tell the reviewer why: `{how}`"));
 }
 
-pub fn answer(context: &mut Context, recorded: &Recorded) -> Result<Exit> {
+pub fn answer(context: &mut Context, recorded: &ProposalOutcome) -> Result<Exit> {
     note_staged(context, &recorded.taken_back);
     note_adapted(context, &recorded.adapted);
-    let answer = Proposed { schema: Some("aye/propose@1"), ..Proposed::new(recorded) };
+    let answer =
+        ProposeResponse { schema: Some("aye/propose@1"), ..ProposeResponse::new(recorded) };
     emit(context, &answer, &recorded.proposal.id)
 }
 
-fn emit(context: &mut Context, answer: &Proposed, id: &ProposalId) -> Result<Exit> {
+fn emit(context: &mut Context, answer: &ProposeResponse, id: &ProposalId) -> Result<Exit> {
     let (quiet, duplicate) = (context.quiet, answer.duplicate);
     context.emit(Format::Text, answer, || {
         if quiet {
@@ -77,7 +78,7 @@ pub fn note_adapted(context: &Context, adapted: &[FileReport]) {
 }
 
 /// JSON answers have the warnings already.
-pub fn warn(context: &mut Context, warnings: &[Warning]) {
+pub fn warn(context: &mut Context, warnings: &[ScanWarning]) {
     if context.format_or(Format::Text) != Format::Text {
         return;
     }

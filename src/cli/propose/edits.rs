@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::super::{Context, paths};
-use crate::changeset::snippet::{Action, Edit};
+use crate::changeset::snippet::{EditAction, SnippetEdit};
 use crate::changeset::{Mode, Occurrence, Snippet, codes as changeset_codes};
 use crate::error::{Error, Result, codes};
 use crate::repository::Repository;
@@ -84,7 +84,7 @@ impl EditArgs {
         context: &Context,
         repository: &Repository,
         limit: u64,
-    ) -> Result<Option<Edit>> {
+    ) -> Result<Option<SnippetEdit>> {
         let from_stdin = [&self.old_file, &self.new_file, &self.content_file];
         if from_stdin.iter().filter(|file| file.as_deref() == Some("-".as_ref())).count() > 1 {
             return Err(Error::new(&codes::USAGE, "standard input (-) can be read only once")
@@ -107,13 +107,13 @@ impl EditArgs {
         };
         let path = paths::typed(context, repository, &path)?;
         let action = match (self.delete, content, old, new) {
-            (true, None, None, None) => Action::Delete,
+            (true, None, None, None) => EditAction::Delete,
             (false, Some(content), None, None) => {
-                Action::Write { content, mode: self.executable.then_some(Mode::Executable) }
+                EditAction::Write { content, mode: self.executable.then_some(Mode::Executable) }
             }
             (false, None, Some(old), Some(new)) => {
                 let occurrence = self.occurrence.unwrap_or_default();
-                Action::Replace(Snippet { old, new, occurrence })
+                EditAction::Replace(Snippet { old, new, occurrence })
             }
             _ => {
                 let message = format!("what to do with '{}' is not clear", path.display());
@@ -121,6 +121,6 @@ impl EditArgs {
                     .hint("give --old and --new, or --content, or --delete"));
             }
         };
-        Ok(Some(Edit { path, action }))
+        Ok(Some(SnippetEdit { path, action }))
     }
 }

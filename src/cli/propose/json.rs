@@ -3,16 +3,16 @@
 use serde::Deserialize;
 use serde::de::Error as _;
 
-use super::Meta;
+use super::DetailArgs;
 use crate::changeset::RepoPath;
-use crate::changeset::snippet::Edit;
+use crate::changeset::snippet::SnippetEdit;
 use crate::error::{Error, Result, codes};
 use crate::repository::{DURATION, parse_duration};
-use crate::tools::edits::{Bytes, JsonEdit, Which, compile, invalid};
-use crate::tools::json::without_mark;
+use crate::tools::edits::{Bytes, JsonEdit, OccurrenceArgument, compile, invalid};
+use crate::tools::json::strip_bom;
 
 #[derive(Debug, Default, Deserialize)]
-pub struct Request {
+pub struct EditsRequest {
     #[serde(default)]
     edits: Vec<JsonEdit>,
     file_path: Option<String>,
@@ -21,7 +21,7 @@ pub struct Request {
     content: Option<Bytes>,
     #[serde(default)]
     delete: bool,
-    occurrence: Option<Which>,
+    occurrence: Option<OccurrenceArgument>,
     description: Option<String>,
     domain: Option<String>,
     related_task_id: Option<String>,
@@ -29,7 +29,7 @@ pub struct Request {
     expires_in: Option<String>,
 }
 
-impl Request {
+impl EditsRequest {
     /// The request may be a bare list of edits.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Request {
                 .with("column", error.column())
                 .hint("{\"description\": \"…\", \"edits\": [{\"file_path\": \"…\", \"old_content\": \"…\", \"new_content\": \"…\"}]}")
         };
-        let bytes = without_mark(bytes);
+        let bytes = strip_bom(bytes);
         let mut unknown = Vec::new();
         let mut reader = serde_json::Deserializer::from_slice(bytes);
         let name = |path: serde_ignored::Path<'_>| unknown.push(path.to_string());
@@ -64,7 +64,7 @@ impl Request {
     ///
     /// # Errors
     /// `invalid_argument` for an `expires_in` that is not a duration.
-    pub fn fill(&self, meta: &mut Meta) -> Result<()> {
+    pub fn fill(&self, meta: &mut DetailArgs) -> Result<()> {
         let take = |target: &mut Option<String>, value: &Option<String>| {
             if target.is_none() {
                 target.clone_from(value);
@@ -89,7 +89,7 @@ impl Request {
 
     /// # Errors
     /// `invalid_argument` with the edit's index; `path_invalid`.
-    pub fn edits(self, named: impl Fn(&[u8]) -> Result<RepoPath>) -> Result<Vec<Edit>> {
+    pub fn edits(self, named: impl Fn(&[u8]) -> Result<RepoPath>) -> Result<Vec<SnippetEdit>> {
         let mut edits = self.edits;
         if let Some(file_path) = self.file_path {
             edits.insert(
@@ -117,16 +117,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::changeset::snippet::Action;
+    use crate::changeset::snippet::EditAction;
 
     #[test]
     fn one_edit_or_several() {
         let one = br#"{"file_path":"a","old_content":"x","new_content":"y"}"#;
-        assert_eq!(Request::read(one).unwrap().edits(|path| RepoPath::new(path)).unwrap().len(), 1);
+        assert_eq!(
+            EditsRequest::read(one).unwrap().edits(|path| RepoPath::new(path)).unwrap().len(),
+            1
+        );
         let list =
             br#"[{"file_path":"a","delete":true},{"file_path":"b","content":{"base64":"/w=="}}]"#;
-        let edits = Request::read(list).unwrap().edits(|path| RepoPath::new(path)).unwrap();
-        assert_eq!(edits[1].action, Action::Write { content: vec![0xff], mode: None });
+        let edits = EditsRequest::read(list).unwrap().edits(|path| RepoPath::new(path)).unwrap();
+        assert_eq!(edits[1].action, EditAction::Write { content: vec![0xff], mode: None });
     }
 
     #[test]
@@ -138,19 +141,24 @@ mod tests {
             r#"[{"file_path":"a","old_content":"x","new_content":"y","occurrence":0}]"#,
         ] {
             assert!(
-                Request::read(text.as_bytes()).unwrap().edits(|path| RepoPath::new(path)).is_err(),
+                EditsRequest::read(text.as_bytes())
+                    .unwrap()
+                    .edits(|path| RepoPath::new(path))
+                    .is_err(),
                 "{text}"
             );
         }
         assert!(
-            Request::read(br#"{"file_path":"a","typo":1}"#).unwrap_err().is(&codes::INVALID_JSON)
+            EditsRequest::read(br#"{"file_path":"a","typo":1}"#)
+                .unwrap_err()
+                .is(&codes::INVALID_JSON)
         );
     }
 
     proptest! {
         #[test]
         fn hostile_json_never_panics(text in ".{0,200}") {
-            let _ = Request::read(text.as_bytes()).map(|request| request.edits(|path| RepoPath::new(path)));
+            let _ = EditsRequest::read(text.as_bytes()).map(|request| request.edits(|path| RepoPath::new(path)));
         }
     }
 }

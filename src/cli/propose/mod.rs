@@ -2,7 +2,7 @@
 
 mod answer;
 mod edits;
-mod inside;
+mod in_session;
 mod json;
 mod source;
 
@@ -12,15 +12,15 @@ use answer::note_description;
 pub use answer::{answer, note_adapted, warn};
 use chrono::Duration;
 pub use edits::{EditArgs, name_flag};
-pub use inside::{Spooled, spooled};
-pub use json::Request;
+pub use in_session::{SpoolDocument, spooled};
+pub use json::EditsRequest;
 pub use source::{SourceArgs, note_staged};
 
 use super::revise::public::{self, PublicArgs};
 use super::{Context, paths};
 use crate::app::propose::Details;
 use crate::app::{self, capture};
-use crate::changeset::snippet::Edit;
+use crate::changeset::snippet::SnippetEdit;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::event::InputForm;
 use crate::repository::{DURATION, Repository, parse_duration};
@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "path")]
     pub from_json: Option<OsString>,
     #[command(flatten)]
-    pub meta: Meta,
+    pub meta: DetailArgs,
     /// Last: its help headings would apply to all later arguments.
     #[command(flatten)]
     pub source: SourceArgs,
@@ -57,7 +57,7 @@ pub struct Args {
 }
 
 #[derive(Debug, Default, clap::Args)]
-pub struct Meta {
+pub struct DetailArgs {
     /// Why, for the reviewer.
     #[arg(short = 'm', long = "message", value_name = "TEXT", display_order = 0)]
     pub message: Option<String>,
@@ -92,7 +92,7 @@ pub struct Meta {
     pub expires_in: Option<Duration>,
 }
 
-impl Meta {
+impl DetailArgs {
     fn details(self) -> Details {
         Details {
             description: self.message,
@@ -113,7 +113,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let found = Store::discover(&context.directory)?;
     if let Some((store, name)) = context.session_around(found.repository()) {
-        return inside::run(context, store, found.repository(), &name, args);
+        return in_session::run(context, store, found.repository(), &name, args);
     }
     let store = context.prepared(found)?;
     let _head = store.repository().pin_head();
@@ -149,14 +149,14 @@ fn compile(
     repository: &Repository,
     edits: EditArgs,
     from_json: Option<OsString>,
-    meta: &mut Meta,
-) -> Result<Vec<Edit>> {
+    meta: &mut DetailArgs,
+) -> Result<Vec<SnippetEdit>> {
     let limit = repository.settings()?.max_file_size;
     let edits = match from_json {
         Some(file) => {
-            let request = Request::read(&paths::content(context, &file, limit * 4)?)?;
+            let request = EditsRequest::read(&paths::content(context, &file, limit * 4)?)?;
             request.fill(meta)?;
-            request.edits(|path| repository.given(path))?
+            request.edits(|path| repository.parse_tool_path(path))?
         }
         None => edits.read(context, repository, limit)?.into_iter().collect(),
     };

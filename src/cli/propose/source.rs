@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-use crate::app::capture::{self, Remark, Since, Source, TakenBack};
-use crate::app::stack::Ground;
+use crate::app::capture::{self, Remark, RevertedFiles, Since, Source};
+use crate::app::stack::EditBase;
 use crate::app::{Draft, Session};
 use crate::changeset::patch::limits;
 use crate::cli::patch::ReadArgs;
@@ -74,7 +74,7 @@ impl SourceArgs {
         self,
         context: &Context,
         session: &Session<'_>,
-        ground: Ground,
+        ground: EditBase,
     ) -> Result<Option<Draft>> {
         self.refuse_unused()?;
         if self.since.is_some() && self.files().is_none() {
@@ -133,7 +133,7 @@ fn line(remark: &Remark) -> String {
     }
 }
 
-pub fn note_staged(context: &Context, taken_back: &TakenBack) {
+pub fn note_staged(context: &Context, taken_back: &RevertedFiles) {
     for path in &taken_back.staged {
         let path = path.display().to_string();
         // From the top, for subdirectories; an unborn branch has nothing for `git restore`.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Around;
+use super::OtherHolders;
 use crate::app::purge::Where;
 use crate::proposal::ProposalId;
 use crate::store::{Purged, Subjects};
@@ -29,7 +29,7 @@ pub(super) fn asked_for(subjects: &Subjects, reason: &str) -> String {
 pub(super) fn text(
     subjects: &Subjects,
     purged: &Purged,
-    around: &Around,
+    around: &OtherHolders,
     remotes: &BTreeMap<String, Vec<String>>,
     is_done: bool,
 ) -> String {

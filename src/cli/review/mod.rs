@@ -4,8 +4,8 @@ mod host;
 
 use super::filters::FilterArgs;
 use super::{Context, marks, pager};
-use crate::app::review::{self, Desk, Found};
-use crate::cli::which::{self, Several};
+use crate::app::review::{self, ReviewQueue, ReviewStore};
+use crate::cli::selection::{self, ProposalArgs};
 use crate::error::{Error, Exit, Result};
 use crate::proposal::{ActorKind, ProposalId, Status};
 use crate::render::overview;
@@ -34,7 +34,7 @@ use crate::text::escape;
 Keys are listed at each prompt; ? explains those that apply.")]
 pub struct Args {
     #[command(flatten)]
-    pub these: Several,
+    pub these: ProposalArgs,
     /// Make the hunks that are not applied a new pending proposal.
     #[arg(long)]
     pub split_rest: bool,
@@ -72,7 +72,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let actor = context.actor(store.repository());
     let view = store.view()?;
     if args.these.latest {
-        args.these.ids.push(which::latest(&view, context.now)?.id.to_string());
+        args.these.ids.push(selection::latest(&view, context.now)?.id.to_string());
     }
     let filter = args.filters.clone().filter(Some(Status::Pending));
     let found = review::found(&store, &view, context.now, &args.these.ids, filter.clone())?;
@@ -100,7 +100,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     }
     let overview = args.overview || (args.these.ids.is_empty() && tickets.len() > FEW);
     let (name, tickets) = (actor.name.clone(), tickets.clone());
-    let desk = Desk::new(&store, &view, actor.clone(), found);
+    let desk = ReviewStore::new(&store, &view, actor.clone(), found);
     drop(view);
     let mut host = host::CliHost::new(context, &store, actor, &args, desk);
     let end = terminal::run(console::Term::stdout(), &mut host, tickets, options, overview)?;
@@ -115,7 +115,11 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     })
 }
 
-fn print_overview(context: &mut Context, repository: &Repository, found: &Found) -> Result<Exit> {
+fn print_overview(
+    context: &mut Context,
+    repository: &Repository,
+    found: &ReviewQueue,
+) -> Result<Exit> {
     let palette = pager::palette(context, repository);
     let columns = pager::columns().unwrap_or(marks::PRINTED);
     let number = |id: &ProposalId| found.tickets.iter().position(|ticket| ticket.id == *id);
@@ -146,7 +150,7 @@ fn note(context: &Context, found: &[Summary], (one, several): (&str, &str)) {
 fn print_waiting(
     context: &mut Context,
     view: &View,
-    found: &Found,
+    found: &ReviewQueue,
     kind: ActorKind,
 ) -> Result<Exit> {
     let mut out = String::new();

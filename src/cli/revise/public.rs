@@ -2,12 +2,12 @@
 
 use crate::app::outgoing::{Outgoing, OutgoingFile, outgoing};
 use crate::cli::Context;
-use crate::cli::asking::Asking;
+use crate::cli::authorisation::AuthorityRequest;
 use crate::decide;
 use crate::error::{Exit, Result};
 use crate::proposal::Proposal;
 use crate::proposal::rules::Verb;
-use crate::scan::gate::Warning;
+use crate::scan::gate::ScanWarning;
 use crate::store::{Space, Store, push_refspec};
 use crate::text::escape;
 
@@ -31,7 +31,7 @@ fn lines(sent: &Outgoing) -> Vec<String> {
         let name = escape::name(&file.path.display().to_string());
         format!("{name}: {ignored}all of it will be in the log")
     };
-    let warning = |it: &Warning| format!("warning: {}", escape::line(&it.line()));
+    let warning = |it: &ScanWarning| format!("warning: {}", escape::line(&it.line()));
     sent.files.iter().map(file).chain(sent.warnings.iter().map(warning)).collect()
 }
 
@@ -44,17 +44,17 @@ pub fn publish(
     args: &PublicArgs,
 ) -> Result<Exit> {
     let view = store.view()?;
-    let seen = decide::Seen::now(&view, [&proposal.id])?;
+    let seen = decide::ViewedState::now(&view, [&proposal.id])?;
     let is_private = view.space(&proposal.id)? == Space::Private;
     drop(view);
-    let asking = Asking {
+    let asking = AuthorityRequest {
         verb: Verb::Publish,
         proposals: std::slice::from_ref(proposal),
         yes: args.yes,
         question: &format!("Publish {}?", proposal.id),
         command: &format!("aye revise {} --public", proposal.id),
     };
-    let by_flag = context.by_flag(store, &asking)?;
+    let by_flag = context.authorise_by_flag(store, &asking)?;
     let sent = if is_private {
         outgoing(store, proposal)?
     } else {
@@ -62,7 +62,7 @@ pub fn publish(
         Outgoing::default()
     };
     lines(&sent).iter().for_each(|line| context.note(line));
-    let Some(authority) = context.asked(store, &asking, by_flag)? else {
+    let Some(authority) = context.authorise_by_question(store, &asking, by_flag)? else {
         return context.declined("nothing published");
     };
     decide::publish(store, &authority, context.now, proposal, &seen)?;

@@ -1,10 +1,10 @@
 //! `aye revise --rebase`: rebases a proposal onto the present files.
 
-use crate::app::elsewhere;
-use crate::changeset::plan::Planned;
+use crate::app::foreign_session;
+use crate::changeset::plan::PlannedFile;
 use crate::changeset::{Changeset, FileChange};
 use crate::cli::Context;
-use crate::cli::apply::answer::FileItem;
+use crate::cli::apply::document::FileItem;
 use crate::decide;
 use crate::error::{Error, Exit, Result};
 use crate::proposal::Proposal;
@@ -20,11 +20,11 @@ pub fn rebase(
     proposal: &Proposal,
     dry_run: bool,
 ) -> Result<Exit> {
-    elsewhere::refuse(store, proposal)?;
+    foreign_session::refuse(store, proposal)?;
     let authority = if dry_run {
         None
     } else {
-        Some(context.own(store, proposal, &format!("aye revise {}", proposal.id))?)
+        Some(context.authorise_revision(store, proposal, &format!("aye revise {}", proposal.id))?)
     };
     let plan =
         decide::plan_wherever(store, &store.view()?, proposal, &store.repository().worktree()?)?;
@@ -32,7 +32,7 @@ pub fn rebase(
         return Err(store.repository().name_sparse(refusal));
     }
     let old = store.changeset(proposal.current())?;
-    let origin = |file: &Planned| {
+    let origin = |file: &PlannedFile| {
         old.changes().iter().find(|change| change.path == file.path)?.origin.clone()
     };
     let changes: Vec<FileChange> = plan.writes().map(|file| file.change(origin(file))).collect();

@@ -7,15 +7,15 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::actor::{AYE_AGENT, AYE_SESSION};
-use crate::cli::child::Stop;
-use crate::cli::{Context, shared};
+use crate::cli::child::StopSignals;
+use crate::cli::{Context, client_server};
 use crate::error::{Error, Result, codes};
 use crate::git;
 use crate::repository::Repository;
-use crate::session::home::Held;
+use crate::session::session_store::SessionLock;
 use crate::text::escape;
 
-pub(super) struct Status {
+pub(super) struct CommandStatus {
     pub(super) code: i32,
     pub(super) outlived: bool,
 }
@@ -25,15 +25,15 @@ pub(super) fn execute(
     context: &Context,
     repository: &Repository,
     top: &Path,
-    held: &Held,
+    held: &SessionLock,
     agent: &str,
     words: &[OsString],
-) -> Result<Status> {
+) -> Result<CommandStatus> {
     let prefix = repository.prefix(&context.directory).unwrap_or_default();
     let inside = bstr::ByteSlice::to_path(prefix.as_slice()).map(|prefix| top.join(prefix));
     let directory = inside.ok().filter(|directory| directory.is_dir());
     let directory: PathBuf = directory.unwrap_or_else(|| top.to_owned()).components().collect();
-    let args = shared::arguments(context, words, &directory);
+    let args = client_server::arguments(context, words, &directory);
     let stop = listen()?;
     adopt();
     let mut command = Command::new(&words[0]);
@@ -50,23 +50,23 @@ pub(super) fn execute(
     })?;
     let status = stop.wait(&mut child)?;
     let outlived = outlive(context, &stop)?;
-    Ok(Status { code: git::status_code(status), outlived })
+    Ok(CommandStatus { code: git::status_code(status), outlived })
 }
 
-fn listen() -> Result<Stop> {
+fn listen() -> Result<StopSignals> {
     use std::io::IsTerminal as _;
     use std::sync::{Arc, atomic::AtomicBool};
 
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     if !std::io::stdin().is_terminal() {
-        return Stop::listen(&Stop::ALL);
+        return StopSignals::listen(&StopSignals::ALL);
     }
     // The terminal sends these to the command too.
     for signal in [SIGINT, SIGQUIT] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))
             .map_err(|error| Error::io("listen for signals", &error))?;
     }
-    Stop::listen(&[SIGTERM, SIGHUP])
+    StopSignals::listen(&[SIGTERM, SIGHUP])
 }
 
 fn adopt() {
@@ -77,10 +77,10 @@ fn adopt() {
 /// A process that outlives the command may still write to the tree. True if a signal ended the
 /// wait.
 #[cfg(target_os = "linux")]
-fn outlive(context: &Context, stop: &Stop) -> Result<bool> {
+fn outlive(context: &Context, stop: &StopSignals) -> Result<bool> {
     use rustix::process::{WaitOptions, wait};
 
-    let interrupt = Stop::listen(&[signal_hook::consts::SIGINT])?;
+    let interrupt = StopSignals::listen(&[signal_hook::consts::SIGINT])?;
     let started = Instant::now();
     let mut said = false;
     loop {
@@ -89,7 +89,7 @@ fn outlive(context: &Context, stop: &Stop) -> Result<bool> {
             Ok(None) => {}
             Err(_) => return Ok(false),
         }
-        if stop.was_told() || interrupt.was_told() {
+        if stop.was_signalled() || interrupt.was_signalled() {
             context.note("aye: what still runs writes to the tree, and is not waited for");
             return Ok(true);
         }
@@ -102,7 +102,7 @@ fn outlive(context: &Context, stop: &Stop) -> Result<bool> {
                 escape::line(&names.join(", "))
             ));
             let commands: Vec<Vec<u8>> = children.into_iter().map(|(_, command)| command).collect();
-            shared::left(&commands).iter().for_each(|line| context.note(line));
+            client_server::note_on_server(&commands).iter().for_each(|line| context.note(line));
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -5,9 +5,9 @@ use crate::app::ending::{end, finish, refuse_unsubmitted};
 use crate::cli::Context;
 use crate::error::Result;
 use crate::repository::Repository;
-use crate::session::Home;
-use crate::session::home::{Held, State};
-use crate::session::strays::Strays;
+use crate::session::SessionStore;
+use crate::session::ignored_files::IgnoredFiles;
+use crate::session::session_store::{SessionLock, SessionState};
 use crate::store::Store;
 
 /// # Errors
@@ -17,16 +17,19 @@ pub(in crate::cli) fn names(context: &Context, repository: &Repository) -> Resul
 }
 
 /// `None` without a state directory or a session.
-fn home(context: &Context, repository: &Repository) -> Result<Option<Home>> {
+fn home(context: &Context, repository: &Repository) -> Result<Option<SessionStore>> {
     let Ok(state) = context.state_directory() else { return Ok(None) };
-    let home = Home::open(repository.common_dir(), &state)?;
+    let home = SessionStore::open(repository.common_dir(), &state)?;
     home.iter().for_each(|home| drop(finish(repository, home)));
     Ok(home)
 }
 
 /// # Errors
 /// `session_live`, `session_unsubmitted`
-pub(in crate::cli) fn hold_all(context: &Context, store: &Store) -> Result<Vec<(Held, Strays)>> {
+pub(in crate::cli) fn hold_all(
+    context: &Context,
+    store: &Store,
+) -> Result<Vec<(SessionLock, IgnoredFiles)>> {
     let Some(home) = home(context, store.repository())? else { return Ok(Vec::new()) };
     let hold = |name: String| {
         let held = home.hold(&name)?;
@@ -39,25 +42,25 @@ pub(in crate::cli) fn hold_all(context: &Context, store: &Store) -> Result<Vec<(
 pub(in crate::cli) fn end_all(
     context: &Context,
     repository: &Repository,
-    held: Vec<(Held, Strays)>,
+    held: Vec<(SessionLock, IgnoredFiles)>,
 ) -> Result<()> {
     let Some(home) = home(context, repository)? else { return Ok(()) };
     for (held, strays) in held {
         let found = end(repository, &home, held, &strays, context.now)?;
-        lines::strays(&found).iter().for_each(|line| context.note(line));
+        lines::ignored_lines(&found).iter().for_each(|line| context.note(line));
     }
     Ok(())
 }
 
-pub(in crate::cli) fn note_left_of(context: &Context, repository: &Repository) {
+pub(in crate::cli) fn note_abandoned_in(context: &Context, repository: &Repository) {
     if let Ok(Some(home)) = home(context, repository) {
-        note_left(context, &home);
+        note_abandoned(context, &home);
     }
 }
 
-pub(in crate::cli) fn note_left(context: &Context, home: &Home) {
+pub(in crate::cli) fn note_abandoned(context: &Context, home: &SessionStore) {
     for name in home.names() {
-        if home.state(&name) == State::Left {
+        if home.state(&name) == SessionState::Left {
             context.note(&format!(
                 "aye: session {name} was left: aye session submit {name}, or aye session end {name}"
             ));

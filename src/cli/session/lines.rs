@@ -2,15 +2,15 @@
 
 use bstr::BString;
 
-use crate::app::session::{SubmitOutcome, Submitted};
+use crate::app::session::{SubmitOutcome, SubmitReport};
 use crate::cli::Context;
-use crate::scan::gate::Warning;
-use crate::session::strays::{Group, Inventory};
+use crate::scan::gate::ScanWarning;
+use crate::session::ignored_files::{Group, Inventory};
 use crate::text::{counted, escape, shell};
 
 const MOST: usize = 20;
 
-pub(in crate::cli) fn met(kept: &[(String, String)]) -> Vec<String> {
+pub(in crate::cli) fn conflict_lines(kept: &[(String, String)]) -> Vec<String> {
     few("aye: ", kept, |(path, why)| format!("{}: {}", escape::name(path), escape::line(why)))
 }
 
@@ -19,11 +19,11 @@ fn few<T>(start: &str, all: &[T], line: impl Fn(&T) -> String) -> Vec<String> {
     all.iter().take(MOST).map(|one| format!("{start}{}", line(one))).chain(more).collect()
 }
 
-pub(in crate::cli) fn said(said: &[String]) -> impl Iterator<Item = String> {
+pub(in crate::cli) fn decision_lines(said: &[String]) -> impl Iterator<Item = String> {
     said.iter().map(|what| format!("aye: {}", escape::line(what)))
 }
 
-pub(in crate::cli) fn say(context: &Context, done: &Submitted) {
+pub(in crate::cli) fn say(context: &Context, done: &SubmitReport) {
     let lines = summary(done);
     if lines.is_empty() {
         context.note("aye: nothing changed");
@@ -33,8 +33,9 @@ pub(in crate::cli) fn say(context: &Context, done: &Submitted) {
     }
 }
 
-pub(in crate::cli) fn summary(done: &Submitted) -> Vec<String> {
-    let mut lines: Vec<String> = said(&done.said).chain(met(&done.kept)).collect();
+pub(in crate::cli) fn summary(done: &SubmitReport) -> Vec<String> {
+    let mut lines: Vec<String> =
+        decision_lines(&done.said).chain(conflict_lines(&done.kept)).collect();
     lines.extend(few("aye: not proposed: ", &done.passed_over, |(path, why)| {
         format!("{} {}", escape::name(path), escape::line(why))
     }));
@@ -45,7 +46,7 @@ pub(in crate::cli) fn summary(done: &Submitted) -> Vec<String> {
         return lines;
     }
     if let SubmitOutcome::Proposed(recorded) | SubmitOutcome::Revised(recorded) = outcome {
-        let line = |it: &Warning| escape::line(&it.line()).into_owned();
+        let line = |it: &ScanWarning| escape::line(&it.line()).into_owned();
         lines.extend(few("aye: warning: ", &recorded.warnings, line));
     }
     let files = counted(proposal.current().changes.len(), "file");
@@ -62,7 +63,7 @@ pub(in crate::cli) fn summary(done: &Submitted) -> Vec<String> {
     lines
 }
 
-pub(in crate::cli) fn strays(found: &Inventory) -> Vec<String> {
+pub(in crate::cli) fn ignored_lines(found: &Inventory) -> Vec<String> {
     let list = |paths: &[BString]| {
         let shown = paths.iter().take(MOST).map(|path| escape::name(&path.to_string()));
         let more = (paths.len() > MOST).then(|| format!("and {} more", paths.len() - MOST));

@@ -8,8 +8,8 @@ use crate::cli::{Context, Format};
 use crate::error::{Exit, Result};
 use crate::render::style::Palette;
 use crate::render::table::{Align, Cell, Table};
-use crate::session::Home;
-use crate::session::home::State;
+use crate::session::SessionStore;
+use crate::session::session_store::SessionState;
 use crate::store::Store;
 use crate::text::escape;
 
@@ -19,16 +19,16 @@ pub struct List {
     /// `aye/sessions@1`
     pub schema: &'static str,
     /// The sessions, by name.
-    pub sessions: Vec<Item>,
+    pub sessions: Vec<SessionItem>,
 }
 
 /// One session of a list.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Item {
+pub struct SessionItem {
     /// Its name.
     pub name: String,
     /// State of the session.
-    pub state: State,
+    pub state: SessionState,
     /// Name of the agent; null where the record cannot be read.
     pub agent: Option<String>,
     /// Time of its start.
@@ -39,9 +39,9 @@ pub struct Item {
     pub proposal_id: Option<String>,
 }
 
-fn item(store: &Store, home: &Home, name: String) -> Item {
+fn item(store: &Store, home: &SessionStore, name: String) -> SessionItem {
     let record = recall::record(store, home, &name).ok();
-    Item {
+    SessionItem {
         state: home.state(&name),
         agent: record.as_ref().map(|record| record.agent.clone()),
         started_at: record.as_ref().map(|record| record.started_at.clone()),
@@ -51,9 +51,14 @@ fn item(store: &Store, home: &Home, name: String) -> Item {
     }
 }
 
-pub(super) fn list(context: &mut Context, store: &Store, home: Option<&Home>) -> Result<Exit> {
-    let items =
-        |home: &Home| home.names().into_iter().map(|name| item(store, home, name)).collect();
+pub(super) fn list(
+    context: &mut Context,
+    store: &Store,
+    home: Option<&SessionStore>,
+) -> Result<Exit> {
+    let items = |home: &SessionStore| {
+        home.names().into_iter().map(|name| item(store, home, name)).collect()
+    };
     let list = List { schema: "aye/sessions@1", sessions: home.map(items).unwrap_or_default() };
     if list.sessions.is_empty() && context.format_or(Format::Text) == Format::Text {
         context.note("no sessions");

@@ -1,6 +1,6 @@
 //! `aye shell`: the `readonly_shell` tool for people and scripts.
 
-mod surroundings;
+mod world;
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{Context, Format};
 use crate::error::{Error, Exit, Result};
-use crate::shell::{self, Request, World, list, plan};
+use crate::shell::{self, Machine, Request, list, plan};
 use crate::text::escape;
 use crate::tools::readonly_shell;
 
@@ -73,7 +73,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return programs(context);
     }
     let command = args.command.unwrap_or_default();
-    let world = World::read(context)?;
+    let world = Machine::read(context)?;
     let request = Request {
         timeout: Duration::from_secs_f64(args.timeout),
         output_limit: args.output_limit as usize * 1024,
@@ -135,6 +135,6 @@ fn interrupt() -> Option<Arc<std::os::fd::OwnedFd>> {
     Some(Arc::new(read.into()))
 }
 
-pub(super) fn lend(context: &Context) -> Result<(World, Request)> {
-    Ok((World::read(context)?, Request { interrupt: interrupt(), ..Request::default() }))
+pub(super) fn shell_inputs(context: &Context) -> Result<(Machine, Request)> {
+    Ok((Machine::read(context)?, Request { interrupt: interrupt(), ..Request::default() }))
 }

@@ -6,7 +6,7 @@ use crate::app::notes::notes;
 use crate::changeset::marks::short_branch;
 use crate::check::relations;
 use crate::proposal::document::SetAside;
-use crate::proposal::relations::Lower;
+use crate::proposal::relations::Dependency;
 use crate::proposal::state::Revision;
 use crate::proposal::{Proposal, Status};
 use crate::render::age;
@@ -18,7 +18,7 @@ pub struct Facts<'a> {
     pub status: Status,
     pub space: Space,
     pub set_aside: &'a [SetAside],
-    pub stands_on: &'a [Lower],
+    pub stands_on: &'a [Dependency],
     pub head: Option<&'a str>,
     pub made_on: Option<&'a str>,
     pub now: DateTime<Utc>,
@@ -48,7 +48,7 @@ pub fn header(proposal: &Proposal, facts: &Facts<'_>, palette: &Palette) -> Stri
     for result in &proposal.checks {
         header.check(result);
     }
-    header.left_out();
+    header.skipped_lines();
     header.notes();
     header.description();
     header.out
@@ -106,7 +106,7 @@ impl Header<'_> {
         }
     }
 
-    fn left_out(&mut self) {
+    fn skipped_lines(&mut self) {
         for aside in self.facts.set_aside {
             let (name, why) = (escape::line(&aside.name), escape::line(&aside.why));
             self.field("set aside", format!("{name}: {why}"));

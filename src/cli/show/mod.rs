@@ -1,18 +1,18 @@
 //! `aye show`: everything about a proposal.
 
-mod decided;
+mod conversation;
+mod decisions;
 mod header;
 mod notices;
 mod readable;
-mod said;
 
+use self::conversation::conversation_text;
 use self::header::{Facts, header};
 pub use self::notices::notice_sparse;
 use self::notices::warned;
 use self::readable::Readable;
-use self::said::said;
 use super::diff::DiffArgs;
-use super::which::One;
+use super::selection::ProposalArg;
 use super::{Context, Format, diff, pager};
 use crate::app::listing::marks_of;
 use crate::app::quotes;
@@ -38,7 +38,7 @@ use crate::text::escape;
   aye show m4k8 --json")]
 pub struct Args {
     #[command(flatten)]
-    pub which: One,
+    pub which: ProposalArg,
     /// Only what was said about it, without the diff.
     #[arg(long)]
     pub comments: bool,
@@ -62,10 +62,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         .collect();
     let status = proposal.status(context.now);
     let stands_on = match status {
-        Status::Pending => relations::of(&store, &view, context.now, &proposal)?.stands_on,
+        Status::Pending => relations::of(&store, &view, context.now, &proposal)?.depends_on,
         _ => Vec::new(),
     };
-    let made_on = relations::made_on(&store, &view, context.now, &proposal)?;
+    let made_on = relations::lower_fate(&store, &view, context.now, &proposal)?;
     let marks = marks_of(&store, &view, context.now, &proposal)?;
     if context.format_or(Format::Text) != Format::Text {
         let mut document = Document::new(&proposal, status, &quotes::places(&store, &proposal));
@@ -97,11 +97,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if status == Status::Pending {
         text += &warnings(repository, &proposal, &readable, &marks, &palette);
     }
-    text += &said(&proposal, &quotes::places(&store, &proposal), &palette, context.now);
+    text +=
+        &conversation_text(&proposal, &quotes::places(&store, &proposal), &palette, context.now);
     let mut text = text.into_bytes();
     if !args.comments {
         text.push(b'\n');
-        text.extend(readable.lost(&palette).into_bytes());
+        text.extend(readable.missing_lines(&palette).into_bytes());
         let planned = if status == Status::Pending && readable.missing.is_empty() {
             diff::planned(&store, &view, &proposal)?
         } else {
@@ -130,7 +131,7 @@ fn warnings(
     palette: &Palette,
 ) -> String {
     let warnings = match proposal.subject {
-        Subject::Code => gate::files(repository, &readable.changeset, |path, line| {
+        Subject::Code => gate::file_warnings(repository, &readable.changeset, |path, line| {
             marks.iter().any(|mark| mark.is_at(path, line))
         }),
         Subject::Memory => Vec::new(),

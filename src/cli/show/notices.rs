@@ -6,12 +6,12 @@ use crate::cli::marks::lines;
 use crate::error::Error;
 use crate::render::style::{Palette, Role};
 use crate::repository::Repository;
-use crate::scan::gate::Warning;
+use crate::scan::gate::ScanWarning;
 use crate::text::escape;
 
 pub fn notice_sparse(context: &Context, repository: &Repository, refusal: &Error) {
     if let (Some(path), Some(hint)) =
-        (repository.left_out(refusal), repository.sparse_hint(refusal))
+        (repository.sparse_file(refusal), repository.sparse_hint(refusal))
     {
         context.note(&format!("note: {}: {}", escape::line(&path), escape::line(&hint)));
     }
@@ -20,7 +20,7 @@ pub fn notice_sparse(context: &Context, repository: &Repository, refusal: &Error
 /// A hostile proposal may hold thousands.
 const SHOWN: usize = 20;
 
-pub(super) fn warned(marks: &[Mark], warnings: &[Warning], palette: &Palette) -> String {
+pub(super) fn warned(marks: &[Mark], warnings: &[ScanWarning], palette: &Palette) -> String {
     if marks.is_empty() && warnings.is_empty() {
         return String::new();
     }

@@ -39,7 +39,7 @@ impl Readable {
         Ok(Self { changeset, missing })
     }
 
-    pub(super) fn lost(&self, palette: &Palette) -> String {
+    pub(super) fn missing_lines(&self, palette: &Palette) -> String {
         let mut out = String::new();
         for (path, error) in &self.missing {
             let path = path.display().to_string();

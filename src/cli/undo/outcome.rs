@@ -1,7 +1,7 @@
 //! Outcome for a proposal whose decision is undone.
 
-use crate::changeset::plan::{Planned, Resolution};
-use crate::cli::apply::answer::{Answer, FileItem, Item, text};
+use crate::changeset::plan::{ApplyPlan, PlannedFile};
+use crate::cli::apply::document::{ApplyDocument, ApplyItem, FileItem, text};
 use crate::cli::{Context, Format};
 use crate::decide;
 use crate::error::{Exit, Result};
@@ -11,14 +11,14 @@ use crate::render::age;
 use crate::store::Store;
 use crate::text::escape;
 
-pub(super) struct Outcome {
-    pub(super) answer: Answer,
-    pub(super) again: Again,
+pub(super) struct UndoOutcome {
+    pub(super) answer: ApplyDocument,
+    pub(super) again: StatusAfterUndo,
     /// A rejection or a request for changes was undone.
     pub(super) is_no: bool,
 }
 
-impl Outcome {
+impl UndoOutcome {
     pub(super) fn emit(self, context: &mut Context) -> Result<Exit> {
         let Self { answer, again, is_no } = self;
         let heading =
@@ -27,17 +27,17 @@ impl Outcome {
     }
 }
 
-impl Answer {
+impl ApplyDocument {
     pub(super) fn undone(
         proposal: &Proposal,
-        files: &[Planned],
+        files: &[PlannedFile],
         commit: Option<String>,
         status: Status,
     ) -> Self {
         let files = files.iter().map(FileItem::new).collect();
         let id = proposal.id.to_string();
-        let item = Item::plain(id, file_path(proposal.current()), status, files);
-        Self::of("aye/undo@1", true, vec![Item { commit, ..item }])
+        let item = ApplyItem::plain(id, file_path(proposal.current()), status, files);
+        Self::of("aye/undo@1", true, vec![ApplyItem { commit, ..item }])
     }
 
     pub(super) fn not_done(self, success: bool) -> Self {
@@ -49,26 +49,30 @@ pub(super) fn dry_run(
     context: &mut Context,
     store: &Store,
     proposal: &Proposal,
-    plan: &Resolution,
+    plan: &ApplyPlan,
     is_no: bool,
 ) -> Result<Exit> {
     if is_no {
-        let answer = Answer::undone(proposal, &[], None, proposal.status(context.now));
+        let answer = ApplyDocument::undone(proposal, &[], None, proposal.status(context.now));
         let answer = answer.not_done(true);
         return context.emit(Format::Text, &answer, || text(&answer, "would be pending again"));
     }
-    if let Some(why) = decide::undo::elsewhere(store, proposal, &plan.files) {
+    if let Some(why) = decide::undo::explain_no_change(store, proposal, &plan.files) {
         context.note(&format!("note: nothing would be put back: {}", escape::line(&why)));
     }
     if let Some(refusal) = plan.refusal() {
         let refusal = decide::undo::conflict(store, refusal, proposal);
         context.note(&format!("hint: {}", refusal.hint_text().unwrap_or_default()));
     }
-    let answer = Answer::undone(proposal, &plan.files, None, Status::Applied);
-    would(context, answer, plan.refusal().is_none())
+    let answer = ApplyDocument::undone(proposal, &plan.files, None, Status::Applied);
+    print_dry_run(context, answer, plan.refusal().is_none())
 }
 
-pub(super) fn would(context: &mut Context, answer: Answer, fits: bool) -> Result<Exit> {
+pub(super) fn print_dry_run(
+    context: &mut Context,
+    answer: ApplyDocument,
+    fits: bool,
+) -> Result<Exit> {
     let answer = answer.not_done(fits);
     let heading = if fits { "would be undone" } else { "cannot be undone as it is" };
     context.emit(Format::Text, &answer, || text(&answer, heading))?;
@@ -76,11 +80,11 @@ pub(super) fn would(context: &mut Context, answer: Answer, fits: bool) -> Result
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Again {
+pub(super) struct StatusAfterUndo {
     pub(super) status: Status,
 }
 
-impl Again {
+impl StatusAfterUndo {
     fn words(self) -> &'static str {
         match self.status {
             Status::Expired => "expired",
@@ -92,10 +96,14 @@ impl Again {
 }
 
 /// A note reports if the time of `before` had run out.
-pub(super) fn again(context: &Context, store: &Store, before: &Proposal) -> Result<Again> {
+pub(super) fn status_after_undo(
+    context: &Context,
+    store: &Store,
+    before: &Proposal,
+) -> Result<StatusAfterUndo> {
     let (id, now) = (&before.id, context.now);
-    if before.expires_at > now && before.beside.is_empty() {
-        return Ok(Again { status: Status::Pending });
+    if before.expires_at > now && before.concurrent.is_empty() {
+        return Ok(StatusAfterUndo { status: Status::Pending });
     }
     let proposal = store.view()?.proposal(id)?;
     let status = proposal.status(now);
@@ -104,7 +112,7 @@ pub(super) fn again(context: &Context, store: &Store, before: &Proposal) -> Resu
         Status::Applied | Status::Rejected if is_own => {}
         Status::Applied | Status::Rejected => context.note(&format!(
             "note: {id} was {} in another clone, and that stands",
-            escape::line(&proposal.decided())
+            escape::line(&proposal.decision_summary())
         )),
         _ if before.expires_at > now => {}
         Status::Expired => context.note(&format!(
@@ -116,5 +124,5 @@ pub(super) fn again(context: &Context, store: &Store, before: &Proposal) -> Resu
             context.note(&format!("note: the time of {id} had run out; it expires {until} now"));
         }
     }
-    Ok(Again { status })
+    Ok(StatusAfterUndo { status })
 }

@@ -1,10 +1,10 @@
 //! Undo of a direct patch, without a proposal.
 
 use super::Args;
-use super::outcome::would;
-use crate::changeset::plan::Planned;
-use crate::cli::apply::answer::{Answer, FileItem, Item, text};
-use crate::cli::asking::Asking;
+use super::outcome::print_dry_run;
+use crate::changeset::plan::PlannedFile;
+use crate::cli::apply::document::{ApplyDocument, ApplyItem, FileItem, text};
+use crate::cli::authorisation::AuthorityRequest;
 use crate::cli::{Context, Format};
 use crate::decide;
 use crate::error::{Exit, Result};
@@ -17,16 +17,20 @@ pub(super) fn undo(context: &mut Context, store: &Store, id: &str, args: &Args) 
     let (stamped, patch) = decide::patch::find(&store.view()?, id)?;
     let id = decide::patch::id(&stamped.id);
     let first = patch.written.first().map(|file| file.path.display().to_string());
-    let answer = |files: &[Planned], status| {
+    let answer = |files: &[PlannedFile], status| {
         let files = files.iter().map(FileItem::new).collect();
-        let item = Item::plain(id.clone(), first.clone().unwrap_or_default(), status, files);
-        Answer::of("aye/undo@1", true, vec![item])
+        let item = ApplyItem::plain(id.clone(), first.clone().unwrap_or_default(), status, files);
+        ApplyDocument::of("aye/undo@1", true, vec![item])
     };
     if args.dry_run {
         let plan = decide::undo::preview_patch(store, &patch)?;
-        return would(context, answer(&plan.files, Status::Applied), plan.refusal().is_none());
+        return print_dry_run(
+            context,
+            answer(&plan.files, Status::Applied),
+            plan.refusal().is_none(),
+        );
     }
-    let asking = Asking {
+    let asking = AuthorityRequest {
         verb: Verb::Undo,
         proposals: &[],
         yes: args.yes,

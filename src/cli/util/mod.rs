@@ -16,11 +16,11 @@ use crate::error::{Exit, Result};
   aye util schema list")]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    what: UtilCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum UtilCommand {
     /// Print the completion script of a shell.
     ///
     /// The script asks the program itself at every completion, so it also completes the ids of
@@ -36,7 +36,7 @@ enum What {
 
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     match args.what {
-        What::Completion(args) => completion::run(context, args),
-        What::Schema(args) => schema::run(context, args),
+        UtilCommand::Completion(args) => completion::run(context, args),
+        UtilCommand::Schema(args) => schema::run(context, args),
     }
 }

@@ -8,7 +8,7 @@ use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use crate::cli::memory::Answer as Memory;
+use crate::cli::memory::MemoryDocument as Memory;
 use crate::cli::output::structured;
 use crate::cli::{self, Context, Format};
 use crate::error::{Error, Exit, Result, codes as error_codes};
@@ -21,14 +21,14 @@ pub struct Args {
 }
 
 #[derive(Clone)]
-pub struct Published {
+pub struct PublishedSchema {
     /// `list` of `aye/list@1`.
     pub name: Cow<'static, str>,
     pub about: Cow<'static, str>,
     schema: fn() -> Schema,
 }
 
-impl Published {
+impl PublishedSchema {
     /// Only a change that is not additive raises the version.
     pub fn id(&self) -> String {
         format!("aye/{}@1", self.name)
@@ -44,8 +44,11 @@ impl Published {
     }
 }
 
-const fn answer<T: schemars::JsonSchema>(name: &'static str, about: &'static str) -> Published {
-    Published { name: Cow::Borrowed(name), about: Cow::Borrowed(about), schema: of::<T> }
+const fn answer<T: schemars::JsonSchema>(
+    name: &'static str,
+    about: &'static str,
+) -> PublishedSchema {
+    PublishedSchema { name: Cow::Borrowed(name), about: Cow::Borrowed(about), schema: of::<T> }
 }
 
 /// Answers are printed, so the serialised form counts.
@@ -54,24 +57,24 @@ fn of<T: schemars::JsonSchema>() -> Schema {
 }
 
 /// Arguments as `aye call` and other front ends give them.
-fn inputs() -> impl Iterator<Item = Published> {
-    TOOLS.iter().map(|tool| Published {
+fn inputs() -> impl Iterator<Item = PublishedSchema> {
+    TOOLS.iter().map(|tool| PublishedSchema {
         name: format!("{}-input", tool.name()).into(),
         about: format!("arguments of the tool `{}`", tool.name()).into(),
         schema: tool.input,
     })
 }
 
-fn all() -> impl Iterator<Item = Published> {
+fn all() -> impl Iterator<Item = PublishedSchema> {
     ANSWERS.iter().cloned().chain(inputs())
 }
 
-pub fn derived() -> BTreeMap<String, Value> {
+pub fn schema_files() -> BTreeMap<String, Value> {
     all().map(|published| (format!("{}.1.json", published.name), published.document())).collect()
 }
 
-static ANSWERS: &[Published] = &[
-    answer::<cli::apply::answer::Answer>(
+static ANSWERS: &[PublishedSchema] = &[
+    answer::<cli::apply::document::ApplyDocument>(
         "apply",
         "`apply`: what was written, per proposal and file",
     ),
@@ -79,20 +82,20 @@ static ANSWERS: &[Published] = &[
         "approve",
         "`approve`: what was approved, and what would be written",
     ),
-    answer::<crate::report::Document<'static>>("check", "`check`: findings"),
-    answer::<crate::report::Document<'static>>("scan", "`scan`: findings"),
-    answer::<crate::tools::failure::Common>(
+    answer::<crate::report::ReportDocument<'static>>("check", "`check`: findings"),
+    answer::<crate::report::ReportDocument<'static>>("scan", "`scan`: findings"),
+    answer::<crate::tools::failure::FailureResponse>(
         "error",
         "all commands and tools but those that answer in YAML: what went wrong",
     ),
     answer::<cli::plan::Document>("plan", "`plan`: the steps, their state and their proposals"),
     answer::<cli::try_::Document>("try", "`try`: how the command ended"),
-    answer::<crate::app::wait::Arrived>(
+    answer::<crate::app::wait::NewProposals>(
         "wait-any",
         "`wait --any`: what is pending now and was not",
     ),
     answer::<crate::app::wait::Document>("wait", "`wait`: the decision, and what was said"),
-    answer::<crate::app::comment::Commented>("comment", "`comment`: what was said"),
+    answer::<crate::app::comment::CommentOutcome>("comment", "`comment`: what was said"),
     answer::<cli::diff::Document<'static>>("diff", "`diff`: the files that change, and the patch"),
     answer::<cli::doctor::Diagnosis>("doctor", "`doctor`: what was found, and repaired"),
     answer::<crate::app::listing::List>("list", "`list`: proposals"),
@@ -105,11 +108,11 @@ static ANSWERS: &[Published] = &[
         "memory-propose",
         "`memory propose` and `stage`: the contract's response",
     ),
-    answer::<Memory<crate::tools::memory_search::Found>>(
+    answer::<Memory<crate::tools::memory_search::SearchResponse>>(
         "memory-search",
         "`memory search`: what was found",
     ),
-    answer::<Memory<crate::memory::service::Status>>(
+    answer::<Memory<crate::memory::service::MemoryStatus>>(
         "memory-status",
         "`memory status`: what is staged, and the state of the memory",
     ),
@@ -117,15 +120,15 @@ static ANSWERS: &[Published] = &[
         "proposal",
         "`show`: everything about one proposal",
     ),
-    answer::<crate::tools::changes::Proposed>("propose", "`propose`: what was proposed"),
-    answer::<cli::reject::Rejected>("reject", "`reject`: what was rejected"),
-    answer::<cli::propose::Spooled>(
+    answer::<crate::tools::changes::ProposeResponse>("propose", "`propose`: what was proposed"),
+    answer::<cli::reject::RejectAnswer>("reject", "`reject`: what was rejected"),
+    answer::<cli::propose::SpoolDocument>(
         "spooled",
         "`propose` in a session, where `.git` cannot be written: proposed later",
     ),
     answer::<cli::session::List>("sessions", "`session list`: the sessions"),
-    answer::<crate::tools::revise::Revised>("revise", "`revise`: the new revision"),
-    answer::<cli::apply::answer::Answer>("undo", "`undo`: what was restored, per file"),
+    answer::<crate::tools::revise::ReviseResponse>("revise", "`revise`: the new revision"),
+    answer::<cli::apply::document::ApplyDocument>("undo", "`undo`: what was restored, per file"),
 ];
 
 /// Prints one schema, or all names.
@@ -164,6 +167,6 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        assert_eq!(derived().len(), all().count());
+        assert_eq!(schema_files().len(), all().count());
     }
 }

@@ -77,9 +77,9 @@ pub struct Document<'a> {
 /// Never fails: every text is Markdown.
 pub fn parse(source: &str) -> Document<'_> {
     let start = lines::content_start(source);
-    let mut found = Found::default();
+    let mut found = ParsedParts::default();
     found.collect(source, start);
-    let Found { headings, opaque, markers } = found;
+    let ParsedParts { headings, opaque, markers } = found;
 
     let mut sections: Vec<Section> = Vec::with_capacity(headings.len());
     for heading in headings {
@@ -142,13 +142,13 @@ struct Heading {
 }
 
 #[derive(Default)]
-struct Found {
+struct ParsedParts {
     headings: Vec<Heading>,
     opaque: Vec<Range<usize>>,
     markers: Vec<usize>,
 }
 
-impl Found {
+impl ParsedParts {
     fn collect(&mut self, source: &str, start: usize) {
         let mut depth = 0usize;
         let mut heading: Option<Heading> = None;

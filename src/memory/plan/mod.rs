@@ -3,7 +3,7 @@
 //! A pure function of request, settings and files. Staged proposals are applied and rebased by
 //! planning again and comparing [`Precondition`]s.
 
-mod admit;
+mod admission;
 pub mod index_page;
 mod operations;
 mod precondition;
@@ -58,7 +58,7 @@ impl Files for BTreeMap<String, Vec<u8>> {
 }
 
 #[derive(Clone, Copy)]
-pub struct World<'a> {
+pub struct PlanInputs<'a> {
     pub settings: &'a Settings,
     pub files: &'a dyn Files,
     pub guard: &'a dyn Guard,
@@ -88,14 +88,14 @@ pub struct MemoryPlan {
 
 /// # Errors
 /// Every problem of all operations.
-pub fn plan(request: &Request, world: &World<'_>) -> Result<MemoryPlan, Vec<Problem>> {
+pub fn plan(request: &Request, world: &PlanInputs<'_>) -> Result<MemoryPlan, Vec<Problem>> {
     probe(request, world).0
 }
 
 /// Returns preconditions even if the plan fails: they tell drift from other problems.
 pub fn probe(
     request: &Request,
-    world: &World<'_>,
+    world: &PlanInputs<'_>,
 ) -> (Result<MemoryPlan, Vec<Problem>>, Vec<Precondition>) {
     let mut planner = Planner::new(request, world);
     planner.run();
@@ -104,7 +104,7 @@ pub fn probe(
 }
 
 /// Text before the first operation and now; `None` without a file.
-struct State {
+struct FileState {
     before: Option<String>,
     now: Option<String>,
 }
@@ -117,8 +117,8 @@ struct TextChange {
 
 struct Planner<'a> {
     request: &'a Request,
-    world: World<'a>,
-    states: BTreeMap<String, State>,
+    world: PlanInputs<'a>,
+    states: BTreeMap<String, FileState>,
     problems: Vec<Problem>,
     warnings: Vec<String>,
     preconditions: Vec<Precondition>,
@@ -130,7 +130,7 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    fn new(request: &'a Request, world: &World<'a>) -> Self {
+    fn new(request: &'a Request, world: &PlanInputs<'a>) -> Self {
         Self {
             request,
             world: *world,
@@ -185,13 +185,13 @@ impl<'a> Planner<'a> {
                 );
                 return None;
             }
-            self.states.insert(path.to_owned(), State { before: text.clone(), now: text });
+            self.states.insert(path.to_owned(), FileState { before: text.clone(), now: text });
         }
         self.states.get(path).map(|state| state.now.clone())
     }
 
     /// Requires an earlier call of `state` for `path`.
-    fn put(&mut self, path: &str, text: String) {
+    fn set_text(&mut self, path: &str, text: String) {
         if let Some(state) = self.states.get_mut(path) {
             state.now = Some(text);
         }

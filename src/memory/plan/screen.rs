@@ -1,21 +1,21 @@
 //! Screens a request for secrets, unsafe text and forged markers.
 
 use super::Planner;
-use crate::memory::guard::{self, Screened};
+use crate::memory::guard::{self, Screening};
 use crate::memory::markdown;
 use crate::memory::problem::Problem;
-use crate::memory::request::{Operation, Text};
+use crate::memory::request::{Operation, RequestText};
 use crate::memory::settings::Approval;
 
 impl Planner<'_> {
     pub(super) fn screen_request(&mut self) {
-        for Text { field, text } in &self.request.texts {
+        for RequestText { field, text } in &self.request.texts {
             self.screen(None, "", field, text);
         }
     }
 
     pub(super) fn screen_operation(&mut self, i: usize, operation: &Operation) {
-        for Text { field, text } in &operation.texts {
+        for RequestText { field, text } in &operation.texts {
             let committed = self.committed(&operation.path, text);
             self.screen(Some(i), &committed, field, text);
             if !is_line(field) {
@@ -48,10 +48,10 @@ impl Planner<'_> {
             problem.operation = operation;
             self.problems.push(problem);
         }
-        let Screened { mut blocking, excused, warnings, allowed_regions } =
+        let Screening { mut blocking, in_allowed_regions: excused, warnings, allowed_regions } =
             self.world.guard.screen(committed, "", text);
         if one_line && text.contains('/') {
-            let within = self.world.guard.screen("", "", &guard::parts(text)).blocking;
+            let within = self.world.guard.screen("", "", &guard::path_words(text)).blocking;
             blocking.extend(within);
             blocking.dedup();
         }
@@ -66,7 +66,8 @@ impl Planner<'_> {
             self.warn(format!("{place}{field}, line {line}: {}", found.message));
         }
         for reason in allowed_regions {
-            self.router.say(Approval::Stage, "content that is to be left out of the secret scan");
+            self.router
+                .require(Approval::Stage, "content that is to be left out of the secret scan");
             self.warn(format!(
                 "{field} has a region that the secret scan is told to leave out, because: {reason}"
             ));
@@ -76,7 +77,7 @@ impl Planner<'_> {
     /// Text that gives orders waits for a person.
     pub(super) fn stage_orders(&mut self, warnings: &[Problem]) {
         if warnings.iter().any(guard::is_order) {
-            self.router.say(Approval::Stage, "text that gives orders to agents");
+            self.router.require(Approval::Stage, "text that gives orders to agents");
         }
     }
 

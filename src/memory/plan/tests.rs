@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::memory::guard::Open;
-use crate::memory::provenance::Trusting;
+use crate::memory::guard::NoGuard;
+use crate::memory::provenance::AnySources;
 use crate::memory::request::Edit;
 
 type Store = BTreeMap<String, Vec<u8>>;
@@ -43,11 +43,11 @@ fn archives(request: &Request) -> bool {
 
 fn run(store: &Store, request: &Request) -> (Result<MemoryPlan, Vec<Problem>>, Vec<Precondition>) {
     let settings = Settings::default();
-    let world = World {
+    let world = PlanInputs {
         settings: &settings,
         files: store,
-        guard: &Open,
-        sources: &Trusting,
+        guard: &NoGuard,
+        sources: &AnySources,
         at: "2026-02-03T04:05:06Z".parse().unwrap(),
         branch: Some("feature/x"),
     };

@@ -7,7 +7,7 @@ mod reader;
 use serde_json::{Map, Value};
 
 pub use operation::{Edit, Heading, IfExists, IfMissing, OPERATIONS, Operation, Target};
-pub use reader::Text;
+pub use reader::RequestText;
 
 use self::reader::{Reader, texts};
 use super::intent::Intent;
@@ -31,17 +31,17 @@ pub struct Request {
     pub intent: Option<Intent>,
     pub rationale: Option<String>,
     pub operations: Vec<Operation>,
-    pub sources: Vec<Source>,
+    pub sources: Vec<CitedSource>,
     pub confidence: Option<Confidence>,
     pub owner: Option<String>,
     /// Texts outside operations, all to be screened.
-    pub texts: Vec<Text>,
+    pub texts: Vec<RequestText>,
     /// Malformed fields; with any there is no plan.
     pub problems: Vec<Problem>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct CitedSource {
     /// `file`, `test`, `user`, `session`, `inference` or `external`.
     pub kind: String,
     /// A path (`src/a.rs`, `src/a.rs:12`, `src/a.rs@v1.2`), a test's name, a URL.
@@ -106,7 +106,7 @@ impl Request {
             );
         }
         let sources = sources.iter().enumerate();
-        let sources = sources.filter_map(|(i, item)| Source::read(i, item, &mut problems));
+        let sources = sources.filter_map(|(i, item)| CitedSource::read(i, item, &mut problems));
         let sources = sources.collect();
         let owner = map.get("owner").and_then(|value| owner(value, &mut problems));
         let operations = operations(map.get("operations"), &mut problems);
@@ -146,7 +146,7 @@ fn items<'v>(value: Option<&'v Value>, problems: &mut Vec<Problem>) -> &'v [Valu
 /// Example for hints.
 const A_SOURCE: &str = "[{\"type\": \"file\", \"ref\": \"src/main.rs\"}]";
 
-impl Source {
+impl CitedSource {
     fn read(i: usize, value: &Value, problems: &mut Vec<Problem>) -> Option<Self> {
         let before = problems.len();
         let nothing = Map::new();

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::reader::{Reader, Text, texts};
+use super::reader::{Reader, RequestText, texts};
 use crate::memory::problem::{Problem, brief};
 use crate::spelling::{did_you_mean, one_of};
 
@@ -111,7 +111,7 @@ pub struct Operation {
     /// `None` if unreadable.
     pub edit: Option<Edit>,
     /// All given texts, to be screened.
-    pub texts: Vec<Text>,
+    pub texts: Vec<RequestText>,
 }
 
 impl Operation {

@@ -6,22 +6,22 @@ use serde_json::{Map, Value};
 use super::operation::Target;
 use crate::memory::codes;
 use crate::memory::problem::{Problem, brief};
-use crate::spelling::{meant, nearest};
+use crate::spelling::{did_you_mean_hint, nearest};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+pub struct RequestText {
     /// `content`, `owner.id`
     pub field: String,
     pub text: String,
 }
 
 /// Includes texts of nested objects; `prefix` precedes their fields.
-pub(super) fn texts(map: &Map<String, Value>, prefix: &str) -> Vec<Text> {
+pub(super) fn texts(map: &Map<String, Value>, prefix: &str) -> Vec<RequestText> {
     let mut found = Vec::new();
     for (key, value) in map {
         let field = format!("{prefix}{}", brief(key));
         match value {
-            Value::String(text) => found.push(Text { field, text: text.clone() }),
+            Value::String(text) => found.push(RequestText { field, text: text.clone() }),
             Value::Object(inner) => found.extend(texts(inner, &format!("{field}."))),
             _ => {}
         }
@@ -44,7 +44,7 @@ pub(super) struct Reader<'a> {
     operation: Option<usize>,
     problems: &'a mut Vec<Problem>,
     /// Fields that the object accepts.
-    taken: Vec<&'static str>,
+    known_fields: Vec<&'static str>,
 }
 
 impl<'a> Reader<'a> {
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
         operation: Option<usize>,
         problems: &'a mut Vec<Problem>,
     ) -> Self {
-        Self { map, operation, problems, taken: Vec::new() }
+        Self { map, operation, problems, known_fields: Vec::new() }
     }
 
     pub fn wrong(&mut self, field: &str, message: impl Into<String>, fix: &str) {
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
     }
 
     pub fn value(&mut self, field: &'static str) -> Option<&'a Value> {
-        self.taken.push(field);
+        self.known_fields.push(field);
         self.map.get(field).filter(|value| !is_empty(value))
     }
 
@@ -133,12 +133,14 @@ impl<'a> Reader<'a> {
     /// Refuses fields that were given but not read; `what` names the object.
     pub fn refuse_others(&mut self, what: &str) {
         let given = self.map.iter().filter(|(_, value)| !is_empty(value));
-        let others: Vec<&String> =
-            given.map(|(key, _)| key).filter(|key| !self.taken.contains(&key.as_str())).collect();
+        let others: Vec<&String> = given
+            .map(|(key, _)| key)
+            .filter(|key| !self.known_fields.contains(&key.as_str()))
+            .collect();
         for key in others {
-            let fix = match nearest(key, self.taken.iter().copied()) {
-                Some(near) => meant(near),
-                None => format!("drop it; {what} takes: {}", self.taken.join(", ")),
+            let fix = match nearest(key, self.known_fields.iter().copied()) {
+                Some(near) => did_you_mean_hint(near),
+                None => format!("drop it; {what} takes: {}", self.known_fields.join(", ")),
             };
             let key = brief(key);
             let mut problem =

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 
 use super::query::Query;
 use super::sections::{self, Section};
-use super::{Ask, Hit, spaced};
+use super::{Hit, SearchRequest, spaced};
 use crate::database;
 use crate::error::{Error, Result};
 use crate::memory::settings::Settings;
@@ -139,11 +139,16 @@ impl Index {
         Ok(changed.len())
     }
 
-    pub fn search(&self, query: &Query, ask: &Ask, limit: usize) -> Result<Vec<Hit>> {
+    pub fn search(&self, query: &Query, ask: &SearchRequest, limit: usize) -> Result<Vec<Hit>> {
         self.try_search(query, ask, limit).map_err(|e| failed(&e))
     }
 
-    fn try_search(&self, query: &Query, ask: &Ask, limit: usize) -> rusqlite::Result<Vec<Hit>> {
+    fn try_search(
+        &self,
+        query: &Query,
+        ask: &SearchRequest,
+        limit: usize,
+    ) -> rusqlite::Result<Vec<Hit>> {
         let mut scores: HashMap<i64, f64> = HashMap::new();
         for expression in query.expressions() {
             for (id, score) in self.matches(&expression.text)? {
@@ -212,7 +217,7 @@ impl Index {
     }
 }
 
-fn weight(section: &Section, ask: &Ask) -> f64 {
+fn weight(section: &Section, ask: &SearchRequest) -> f64 {
     let mentions = |what: &String| {
         let what = what.trim_end_matches('/');
         let texts = [&section.body, &section.path, &section.trail];
@@ -272,7 +277,7 @@ mod tests {
 
     fn search(index: &Index, text: &str) -> Vec<String> {
         let query = Query::parse(text, &Synonyms::built_in());
-        let hits = index.search(&query, &Ask::default(), 5).unwrap();
+        let hits = index.search(&query, &SearchRequest::default(), 5).unwrap();
         let name = |hit: Hit| hit.section_id.clone().unwrap_or(hit.section.heading);
         hits.into_iter().map(name).collect()
     }

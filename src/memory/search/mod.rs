@@ -17,7 +17,7 @@ pub use synonyms::Synonyms;
 use self::sections::Section;
 
 #[derive(Clone, Debug, Default)]
-pub struct Ask {
+pub struct SearchRequest {
     /// Empty for the pack at start.
     pub query: String,
     /// Paths or module names to prefer.
@@ -29,7 +29,7 @@ pub struct Ask {
     pub budget: Option<usize>,
 }
 
-impl Ask {
+impl SearchRequest {
     pub fn includes(&self, category: &str) -> bool {
         !(self.exclude_archive && category == "archive")
             && (self.include.is_empty() || self.include.iter().any(|name| name == category))

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Service;
-use super::locate::{Cited, note};
-use crate::changeset::plan::{MergedBy, Planned, Resolution, Resolved};
+use super::locate::{CitedFiles, memory_data};
+use crate::changeset::plan::{ApplyPlan, MergeStatus, MergedBy, PlannedFile};
 use crate::changeset::{File, FileChange, RepoPath, Snapshot};
 use crate::error::{Error, Result};
 use crate::memory::disk::{Disk, Overlay, repo_path, store_path};
 use crate::memory::guard::{self, Guard};
-use crate::memory::plan::{self, MemoryPlan, Precondition, World, index_page};
+use crate::memory::plan::{self, MemoryPlan, PlanInputs, Precondition, index_page};
 use crate::memory::problem::Problem;
 use crate::memory::response::{MemoryOutcome, Response};
 use crate::memory::{Request, codes};
@@ -36,7 +36,7 @@ impl Service<'_> {
         if !changes.is_empty() && changes.iter().all(is_as_it_was) {
             return false;
         }
-        let planned = self.replan(proposal, &self.disk(), &guard::Open);
+        let planned = self.replan(proposal, &self.disk(), &guard::NoGuard);
         planned.is_err_and(|error| error.is(&codes::TARGET_DRIFT))
     }
 
@@ -71,13 +71,13 @@ impl Service<'_> {
         files: &dyn plan::Files,
         guard: &dyn Guard,
     ) -> (std::result::Result<MemoryPlan, Vec<Problem>>, Vec<Precondition>) {
-        let world = World {
+        let world = PlanInputs {
             settings: &self.settings,
             files,
             guard,
-            sources: &Cited(self.store.repository()),
+            sources: &CitedFiles(self.store.repository()),
             at: proposal.current().at,
-            branch: note(proposal, "branch").and_then(Value::as_str),
+            branch: memory_data(proposal, "branch").and_then(Value::as_str),
         };
         plan::probe(request, &world)
     }
@@ -116,7 +116,7 @@ impl Service<'_> {
         shown: &[FileChange],
         snapshot: &dyn Snapshot,
         base: &dyn plan::Files,
-    ) -> Result<Resolution> {
+    ) -> Result<ApplyPlan> {
         let as_shown = |path: &RepoPath, now: &Option<File>, after: &File| {
             shown.iter().any(|change| {
                 change.path == *path
@@ -135,22 +135,22 @@ impl Service<'_> {
             let after = File { bytes: edit.after, mode };
             let clean = as_shown(&path, &now, &after);
             let outcome =
-                if clean { Resolved::Clean } else { Resolved::Merged(MergedBy::ThreeWay) };
-            files.push(Planned { path, now, after: Some(after), outcome });
+                if clean { MergeStatus::Clean } else { MergeStatus::Merged(MergedBy::ThreeWay) };
+            files.push(PlannedFile { path, now, after: Some(after), outcome });
         }
         let page = if has_page { self.page_after(&files, snapshot, base)? } else { None };
         files.extend(page);
         files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        Ok(Resolution { files })
+        Ok(ApplyPlan { files })
     }
 
     /// `None` if the page stays the same.
     pub(super) fn page_after(
         &self,
-        files: &[Planned],
+        files: &[PlannedFile],
         snapshot: &dyn Snapshot,
         base: &dyn plan::Files,
-    ) -> Result<Option<Planned>> {
+    ) -> Result<Option<PlannedFile>> {
         let mut over = BTreeMap::new();
         for file in files {
             if let Some(path) = store_path(&file.path) {
@@ -165,13 +165,13 @@ impl Service<'_> {
         }
         let mode = now.as_ref().map(|file| file.mode).unwrap_or_default();
         let after = Some(File { bytes: page.into_bytes(), mode });
-        Ok(Some(Planned { path, now, after, outcome: Resolved::Derived(INDEX) }))
+        Ok(Some(PlannedFile { path, now, after, outcome: MergeStatus::Derived(INDEX) }))
     }
 
     /// True if the page was outdated.
     pub fn refresh_index(&self) -> Result<bool> {
         let page = self.page_after(&[], &self.worktree, &Disk(&self.worktree))?;
-        let Some(Planned { path, after: Some(after), .. }) = &page else { return Ok(false) };
+        let Some(PlannedFile { path, after: Some(after), .. }) = &page else { return Ok(false) };
         let flush = crate::worktree::Flush::No;
         self.worktree.write_file(path, &after.bytes, after.mode, flush)?;
         Ok(true)
@@ -200,7 +200,7 @@ impl Service<'_> {
     }
 
     /// Git actions that the manifest wants for `paths`. `what` completes the commit's subject.
-    pub(super) fn in_git(&self, paths: &[&RepoPath], what: &str) -> Option<InGit> {
+    pub(super) fn git_actions(&self, paths: &[&RepoPath], what: &str) -> Option<GitActions> {
         let git = &self.settings.manifest.git;
         if !git.auto_stage_changes && !git.auto_commit {
             return None;
@@ -212,12 +212,12 @@ impl Service<'_> {
         let subject = what.lines().next().unwrap_or_default();
         let message = format!("{} {subject}", git.commit_message_prefix).trim().to_owned();
         let commit = git.auto_commit.then_some(message);
-        (!paths.is_empty()).then_some(InGit { paths, commit })
+        (!paths.is_empty()).then_some(GitActions { paths, commit })
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InGit {
+pub struct GitActions {
     pub paths: Vec<RepoPath>,
     /// The commit's message, if one is wanted.
     pub commit: Option<String>,
@@ -235,6 +235,6 @@ fn request(proposal: &Proposal) -> Option<Request> {
 }
 
 fn recorded(proposal: &Proposal) -> Vec<Precondition> {
-    let value = note(proposal, "preconditions").cloned();
+    let value = memory_data(proposal, "preconditions").cloned();
     value.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
 }

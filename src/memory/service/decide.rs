@@ -1,8 +1,8 @@
 //! Decisions on memory proposals, which are planned from operations, never merged by lines.
 
-use super::apply::{InGit, refused};
+use super::apply::{GitActions, refused};
 use super::{Service, staging};
-use crate::changeset::plan::{MergedBy, Planned, Resolution, Resolved};
+use crate::changeset::plan::{ApplyPlan, MergeStatus, MergedBy, PlannedFile};
 use crate::changeset::{File, RepoPath, Snapshot};
 use crate::error::{Error, Result};
 use crate::memory::codes;
@@ -36,8 +36,8 @@ impl Files for SnapshotFiles<'_> {
 /// # Errors
 /// `target_drift`, `secret_detected` and others; `plan_failed` if the operations do not yield what
 /// the proposal shows.
-pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> Result<Resolution> {
-    if let Some(there) = already(store, proposal, snapshot)? {
+pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> Result<ApplyPlan> {
+    if let Some(there) = present_resolution(store, proposal, snapshot)? {
         return Ok(there);
     }
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
@@ -55,30 +55,30 @@ pub fn preview(store: &Store, proposal: &Proposal, snapshot: &dyn Snapshot) -> R
 ///
 /// # Errors
 /// `object_missing`
-pub fn already(
+pub fn present_resolution(
     store: &Store,
     proposal: &Proposal,
     snapshot: &dyn Snapshot,
-) -> Result<Option<Resolution>> {
+) -> Result<Option<ApplyPlan>> {
     let mut files = Vec::new();
     for change in store.changeset(proposal.current())?.into_changes() {
         let now = snapshot.file(&change.path)?;
         let is_there = now == change.after
             || match (&change.before, &now, &change.after) {
-                (Some(before), Some(now), Some(after)) => says(before, now, after),
+                (Some(before), Some(now), Some(after)) => has_change(before, now, after),
                 _ => false,
             };
         if !is_there {
             return Ok(None);
         }
-        let (after, outcome) = (now.clone(), Resolved::Already);
-        files.push(Planned { path: change.path, now, after, outcome });
+        let (after, outcome) = (now.clone(), MergeStatus::Already);
+        files.push(PlannedFile { path: change.path, now, after, outcome });
     }
-    Ok(Some(Resolution { files }))
+    Ok(Some(ApplyPlan { files }))
 }
 
 /// True if `now` contains, by section, the change from `before` to `after`.
-fn says(before: &File, now: &File, after: &File) -> bool {
+fn has_change(before: &File, now: &File, after: &File) -> bool {
     let text = |file| std::str::from_utf8(file).ok();
     let Some(now) = text(&now.bytes) else { return false };
     let (Some(before), Some(after)) = (text(&before.bytes), text(&after.bytes)) else {
@@ -88,7 +88,7 @@ fn says(before: &File, now: &File, after: &File) -> bool {
 }
 
 /// Refuses a partial decision: operations belong together.
-pub fn whole(proposal: &Proposal) -> Error {
+pub fn refuse_partial(proposal: &Proposal) -> Error {
     Error::new(
         &codes::PLAN_FAILED,
         format!("{} is about memory, and is decided as a whole", proposal.id),
@@ -98,17 +98,17 @@ pub fn whole(proposal: &Proposal) -> Error {
 }
 
 /// Git actions after an apply.
-pub fn in_git(store: &Store, proposal: &Proposal) -> Result<Option<InGit>> {
+pub fn in_git(store: &Store, proposal: &Proposal) -> Result<Option<GitActions>> {
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let page = repo_path(index_page::PATH)?;
     let changed = proposal.current().changes.iter().map(|change| &change.path);
     let paths: Vec<&RepoPath> = changed.chain([&page]).collect();
     let what = proposal.description.as_deref().unwrap_or("memory");
-    Ok(service.in_git(&paths, what))
+    Ok(service.git_actions(&paths, what))
 }
 
 /// Wait for other writers.
-pub fn patience(store: &Store, proposal: &Proposal) -> Result<std::time::Duration> {
+pub fn lock_wait(store: &Store, proposal: &Proposal) -> Result<std::time::Duration> {
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let seconds = service.settings.manifest.concurrency.wait_timeout_seconds;
     Ok(std::time::Duration::from_secs(seconds))
@@ -118,20 +118,20 @@ pub fn patience(store: &Store, proposal: &Proposal) -> Result<std::time::Duratio
 ///
 /// # Errors
 /// `conflict`, naming the sections that changed since.
-pub fn preview_undo(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<Resolution> {
+pub fn preview_undo(store: &Store, proposal: &Proposal, decision: &Decision) -> Result<ApplyPlan> {
     let service = Service::open(store, proposal.actor.clone(), proposal.current().at)?;
     let mut files = Vec::new();
     for written in &decision.written {
-        files.extend(service.written_back(proposal, written)?);
+        files.extend(service.undo_file(proposal, written)?);
     }
     files.extend(service.page_after(&files, &service.worktree, &service.disk())?);
     files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    Ok(Resolution { files })
+    Ok(ApplyPlan { files })
 }
 
 impl Service<'_> {
     /// Later changes by others stay.
-    fn written_back(&self, proposal: &Proposal, written: &Written) -> Result<Option<Planned>> {
+    fn undo_file(&self, proposal: &Proposal, written: &Written) -> Result<Option<PlannedFile>> {
         let Some(path) = store_path(&written.path) else { return Ok(None) };
         let conflict = |why: &str| conflict(proposal, path, why);
         let Some(file) = self.disk().file(path)? else {
@@ -153,14 +153,14 @@ impl Service<'_> {
             }
         };
         let outcome = if clean {
-            Resolved::Clean
+            MergeStatus::Clean
         } else if back.as_ref() == Some(&file) {
-            Resolved::Already
+            MergeStatus::Already
         } else {
-            Resolved::Merged(MergedBy::ThreeWay)
+            MergeStatus::Merged(MergedBy::ThreeWay)
         };
         let path = written.path.clone();
-        Ok(Some(Planned { path, now: Some(file), after: back, outcome }))
+        Ok(Some(PlannedFile { path, now: Some(file), after: back, outcome }))
     }
 }
 
@@ -181,7 +181,7 @@ pub fn project(store: &Store, proposal: &Proposal, pending: bool) -> Result<()> 
         return Ok(());
     }
     if pending {
-        staging::make(store, proposal)
+        staging::write_new(store, proposal)
     } else {
         staging::remove(store.repository(), proposal)
     }

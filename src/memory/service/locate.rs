@@ -10,9 +10,9 @@ use crate::repository::Repository;
 use crate::store::{Filter, View};
 
 /// In the work tree and in git.
-pub struct Cited<'a>(pub &'a Repository);
+pub struct CitedFiles<'a>(pub &'a Repository);
 
-impl Sources for Cited<'_> {
+impl Sources for CitedFiles<'_> {
     fn check_file(&self, reference: &str) -> Result<(), String> {
         if self.is_there(reference) {
             return Ok(());
@@ -39,7 +39,7 @@ impl Sources for Cited<'_> {
     }
 }
 
-impl Cited<'_> {
+impl CitedFiles<'_> {
     fn is_there(&self, path: &str) -> bool {
         let Ok(valid) = RepoPath::new(path.trim_end_matches('/')) else { return false };
         let Some(top) = self.0.work_dir() else { return false };
@@ -111,7 +111,7 @@ impl<'r> Lines<'r> {
 }
 
 /// Data that memory recorded with a proposal's changes.
-pub fn note<'p>(proposal: &'p Proposal, key: &str) -> Option<&'p serde_json::Value> {
+pub fn memory_data<'p>(proposal: &'p Proposal, key: &str) -> Option<&'p serde_json::Value> {
     proposal.revisions.iter().rev().find_map(|revision| revision.memory.as_ref())?.get(key)
 }
 

@@ -1,11 +1,11 @@
 //! The service of memory: settings, plans, searches and decisions.
 
-mod agreed;
 mod apply;
+mod code_violations;
 pub mod decide;
+mod effective_settings;
 mod lint;
 pub(crate) mod locate;
-mod outside;
 mod propose;
 mod read;
 pub mod staging;
@@ -15,17 +15,17 @@ use std::cell::OnceCell;
 
 use chrono::{DateTime, Utc};
 
-pub use agreed::settings_problems;
 pub use apply::INDEX;
+pub use code_violations::outside_violations;
+pub use effective_settings::settings_problems;
 pub use lint::RULES;
-pub use outside::outside_violations;
 pub use read::forget_index;
-pub use staging::forget as forget_staging;
-pub use status::{Outcome, Staged, Status};
+pub use staging::remove_by_proposal as forget_staging;
+pub use status::{MemoryStatus, RecentOutcome, StagedUpdate};
 
 use super::DIR;
 use super::disk::Disk;
-use super::guard::Scan;
+use super::guard::ScanGuard;
 use super::lock;
 use super::settings::{Settings, manifest};
 use crate::error::Result;
@@ -43,9 +43,9 @@ pub struct Service<'a> {
     pub settings: Settings,
     /// The current branch, if any.
     pub branch: Option<String>,
-    guard: OnceCell<Scan>,
+    guard: OnceCell<ScanGuard>,
     settings_key: String,
-    loosened: Vec<String>,
+    pending_loosening: Vec<String>,
     uncommitted: bool,
 }
 
@@ -55,7 +55,7 @@ impl<'a> Service<'a> {
     /// `bare_repository`.
     pub fn open(store: &'a Store, actor: Actor, now: DateTime<Utc>) -> Result<Self> {
         let worktree = store.repository().worktree()?;
-        let in_force = agreed::read(store.repository(), &Disk(&worktree))?;
+        let in_force = effective_settings::read(store.repository(), &Disk(&worktree))?;
         let branch = branch(store.repository());
         Ok(Self {
             store,
@@ -66,7 +66,7 @@ impl<'a> Service<'a> {
             branch,
             guard: OnceCell::new(),
             settings_key: in_force.key,
-            loosened: in_force.loosened,
+            pending_loosening: in_force.loosened,
             uncommitted: in_force.uncommitted,
         })
     }
@@ -76,9 +76,9 @@ impl<'a> Service<'a> {
     }
 
     /// Created on demand: readers screen nothing.
-    fn guard(&self) -> &Scan {
+    fn guard(&self) -> &ScanGuard {
         self.guard.get_or_init(|| {
-            Scan::new(&self.settings, allowed_fingerprints(self.store.repository()))
+            ScanGuard::new(&self.settings, allowed_fingerprints(self.store.repository()))
         })
     }
 }
@@ -97,7 +97,7 @@ pub fn lock(
     if disk.file(manifest::PATH).ok().flatten().is_none() {
         return Ok(None);
     }
-    let seconds = agreed::read(repository, &disk)
+    let seconds = effective_settings::read(repository, &disk)
         .map_or(MOST_WAIT, |held| held.settings.manifest.concurrency.wait_timeout_seconds);
     let wait = std::time::Duration::from_secs(seconds);
     lock::take(worktree.root(), wait, actor, now).map(Some)

@@ -4,15 +4,15 @@ use chrono::{Duration, SubsecRound as _};
 use serde_json::{Value, json};
 
 use super::Service;
-use super::locate::Cited;
+use super::locate::CitedFiles;
 use super::staging;
-use crate::changeset::plan::Resolution;
+use crate::changeset::plan::ApplyPlan;
 use crate::changeset::{Changeset, File, FileChange};
 use crate::error::Result;
 use crate::memory::Request;
 use crate::memory::disk::{repo_path, store_path};
 use crate::memory::intent::Intent;
-use crate::memory::plan::{self, MemoryPlan, World};
+use crate::memory::plan::{self, MemoryPlan, PlanInputs};
 use crate::memory::problem::Problem;
 use crate::memory::response::{MemoryOutcome, Response};
 use crate::proposal::event::{InputForm, Subject, timestamp};
@@ -33,7 +33,7 @@ impl Service<'_> {
         value: &Value,
         request: &Request,
         plan: &MemoryPlan,
-    ) -> Result<(NewProposal, Resolution)> {
+    ) -> Result<(NewProposal, ApplyPlan)> {
         let new = self.new_proposal(value, request, plan, None)?;
         let shown = new.changeset.changes().to_vec();
         let resolution = self.resolution(plan.clone(), &shown, &self.worktree, &self.disk())?;
@@ -43,11 +43,11 @@ impl Service<'_> {
     /// # Errors
     /// Every problem found.
     pub fn plan(&self, request: &Request) -> Result<MemoryPlan, Vec<Problem>> {
-        let world = World {
+        let world = PlanInputs {
             settings: &self.settings,
             files: &self.disk(),
             guard: self.guard(),
-            sources: &Cited(self.store.repository()),
+            sources: &CitedFiles(self.store.repository()),
             at: self.now,
             branch: self.branch.as_deref(),
         };

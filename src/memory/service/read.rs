@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use super::Service;
 use crate::error::Result;
 use crate::memory::DIR;
-use crate::memory::context::{self, Pack, Source};
+use crate::memory::context::{self, Pack, PackSource};
 use crate::memory::intent::SHARED;
 use crate::memory::plan::{Files as _, index_page, notes_paths};
-use crate::memory::search::{Ask, FileStamp, Hit, Index, Query, Synonyms, synonyms};
+use crate::memory::search::{FileStamp, Hit, Index, Query, SearchRequest, Synonyms, synonyms};
 use crate::repository::Repository;
 
 impl Service<'_> {
-    pub fn search(&self, ask: &Ask, limit: usize) -> Result<Vec<Hit>> {
+    pub fn search(&self, ask: &SearchRequest, limit: usize) -> Result<Vec<Hit>> {
         let synonyms = match self.disk().file(synonyms::PATH)? {
             Some(file) => Synonyms::read(&file.bytes)?,
             None => Synonyms::built_in(),
@@ -55,7 +55,7 @@ impl Service<'_> {
         format!("{key} {}.{}.{}.{changed}", meta.size(), meta.mtime_nsec(), meta.ino())
     }
 
-    pub fn context(&self, ask: &Ask) -> Result<Pack> {
+    pub fn context(&self, ask: &SearchRequest) -> Result<Pack> {
         let branch = self.branch.as_deref();
         let budgets = &self.settings.manifest.budgets;
         if ask.query.trim().is_empty() {
@@ -72,7 +72,7 @@ impl Service<'_> {
 
     /// The pack's files at start: branch notes, shared notes, conventions, index; and messages
     /// about unreadable ones.
-    fn sources(&self, ask: &Ask) -> Result<(Vec<Source>, Vec<String>)> {
+    fn sources(&self, ask: &SearchRequest) -> Result<(Vec<PackSource>, Vec<String>)> {
         let mut wanted: Vec<(String, &'static str)> = Vec::new();
         let notes = &self.settings.manifest.local_state;
         if let (Some(branch), true) = (&self.branch, notes.per_branch) {
@@ -102,7 +102,7 @@ impl Service<'_> {
                 bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             };
             if let Some(text) = text {
-                sources.push(Source { path, text, reason });
+                sources.push(PackSource { path, text, reason });
             }
         }
         Ok((sources, unread))

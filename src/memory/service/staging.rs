@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::locate::note;
+use super::locate::memory_data;
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::memory::disk::store_path;
@@ -26,7 +26,7 @@ pub fn new_id(now: chrono::DateTime<chrono::Utc>, intent: &str, rationale: Optio
         .collect();
     let slug = slug.trim_matches('-');
     let slug = if slug.is_empty() { "proposal" } else { slug };
-    let unique = crate::beneath::random() & 0xff_ffff;
+    let unique = crate::beneath::random_id() & 0xff_ffff;
     format!("{}-{slug}-{unique:06x}", now.format("%Y%m%dT%H%M%S"))
 }
 
@@ -51,7 +51,7 @@ fn files(store: &Store, proposal: &Proposal) -> Result<Vec<StagingFile>> {
         let text = serde_json::to_string_pretty(value).map_err(|e| Error::bug(e.to_string()))?;
         Ok((text + "\n").into_bytes())
     };
-    let request = note(proposal, "request").cloned().unwrap_or_default();
+    let request = memory_data(proposal, "request").cloned().unwrap_or_default();
     let get = |key: &str| request.get(key).cloned().unwrap_or_default();
     let revision = proposal.current();
     let paths: Vec<&str> = revision.changes.iter().filter_map(|c| store_path(&c.path)).collect();
@@ -64,14 +64,14 @@ fn files(store: &Store, proposal: &Proposal) -> Result<Vec<StagingFile>> {
         "sources": get("sources"),
         "owner": get("owner"),
         "operations": get("operations"),
-        "routing": note(proposal, "routing"),
+        "routing": memory_data(proposal, "routing"),
         "created_at": timestamp(proposal.created_at),
         "expires_at": timestamp(proposal.expires_at),
         "files": paths,
-        "affected_sections": note(proposal, "affected_sections"),
-        "warnings": note(proposal, "warnings"),
+        "affected_sections": memory_data(proposal, "affected_sections"),
+        "warnings": memory_data(proposal, "warnings"),
     });
-    let targets = json!({ "targets": note(proposal, "preconditions") });
+    let targets = json!({ "targets": memory_data(proposal, "preconditions") });
     let staged = |name: &str, bytes| StagingFile { name: name.to_owned(), bytes };
     let mut files = vec![
         staged("proposal.json", json(&document)?),
@@ -91,7 +91,7 @@ fn files(store: &Store, proposal: &Proposal) -> Result<Vec<StagingFile>> {
 ///
 /// # Errors
 /// If a file cannot be written or a symlink is in the way.
-pub fn make(store: &Store, proposal: &Proposal) -> Result<()> {
+pub fn write_new(store: &Store, proposal: &Proposal) -> Result<()> {
     write(store, proposal, true)
 }
 
@@ -104,7 +104,7 @@ pub fn renew(store: &Store, proposal: &Proposal) -> Result<()> {
 fn write(store: &Store, proposal: &Proposal, is_new: bool) -> Result<()> {
     let Some(id) = proposal.staging_id().filter(|id| is_plain(id)) else { return Ok(()) };
     let path = directory(id)?;
-    let mut tops = having(store.repository(), &path);
+    let mut tops = work_trees_with(store.repository(), &path);
     tops.extend(store.repository().work_dir().filter(|top| is_new && !tops.contains(top)));
     if tops.is_empty() {
         return Ok(());
@@ -147,7 +147,7 @@ fn is_sound(tree: &Worktree, path: &RepoPath, files: &[StagingFile]) -> Result<b
     Ok(count == files.len())
 }
 
-fn having(repository: &Repository, path: &RepoPath) -> Vec<PathBuf> {
+fn work_trees_with(repository: &Repository, path: &RepoPath) -> Vec<PathBuf> {
     let mut trees = repository.work_trees();
     trees.retain(|top| top.join(path.to_path()).symlink_metadata().is_ok());
     trees
@@ -157,13 +157,13 @@ fn having(repository: &Repository, path: &RepoPath) -> Vec<PathBuf> {
 pub fn remove(repository: &Repository, proposal: &Proposal) -> Result<()> {
     let Some(id) = proposal.staging_id().filter(|id| is_plain(id)) else { return Ok(()) };
     let path = directory(id)?;
-    having(repository, &path)
+    work_trees_with(repository, &path)
         .iter()
         .try_for_each(|top| Worktree::open(top)?.remove_dir_all(&path).map(drop))
 }
 
 /// Removes staging directories in this work tree that name proposal `id`, whose record is gone.
-pub fn forget(repository: &Repository, id: &ProposalId) -> Result<()> {
+pub fn remove_by_proposal(repository: &Repository, id: &ProposalId) -> Result<()> {
     if repository.work_dir().is_none() {
         return Ok(());
     }

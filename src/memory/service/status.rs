@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Service;
-use super::locate::note;
+use super::locate::memory_data;
 use crate::error::Result;
 use crate::memory::disk::store_path;
 use crate::memory::plan::notes_paths;
@@ -13,7 +13,7 @@ use crate::proposal::{Proposal, State, Status as Lifecycle};
 
 /// Answer of `memory.status`.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct Status {
+pub struct MemoryStatus {
     /// The project's name.
     pub repo: String,
     /// The branch that is checked out.
@@ -30,9 +30,9 @@ pub struct Status {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub orphan_local_files: Vec<String>,
     /// Proposals that wait for a person.
-    pub staged_updates: Vec<Staged>,
+    pub staged_updates: Vec<StagedUpdate>,
     /// Proposals that were decided or expired lately, newest first, for their proposers.
-    pub recent_outcomes: Vec<Outcome>,
+    pub recent_outcomes: Vec<RecentOutcome>,
     /// Settings that have no effect, or none before they are committed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -58,7 +58,7 @@ pub struct ProposalFacts {
 
 /// A pending proposal.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct Staged {
+pub struct StagedUpdate {
     /// The proposal.
     #[serde(flatten)]
     pub about: ProposalFacts,
@@ -75,7 +75,7 @@ pub struct Staged {
 
 /// Outcome of a proposal.
 #[derive(Clone, Debug, Serialize, schemars::JsonSchema)]
-pub struct Outcome {
+pub struct RecentOutcome {
     /// The proposal.
     #[serde(flatten)]
     pub about: ProposalFacts,
@@ -97,7 +97,7 @@ pub struct Outcome {
 impl ProposalFacts {
     fn of(proposal: &Proposal) -> Self {
         let request = |field: &str| {
-            let value = note(proposal, "request")?.get(field)?;
+            let value = memory_data(proposal, "request")?.get(field)?;
             value.as_str().map(str::to_owned)
         };
         let changes = proposal.current().changes.iter();
@@ -117,7 +117,7 @@ impl ProposalFacts {
 const OUTCOMES: usize = 20;
 
 impl Service<'_> {
-    pub fn status(&self) -> Result<Status> {
+    pub fn status(&self) -> Result<MemoryStatus> {
         let view = self.store.view()?;
         let paths = self.disk().markdown(&self.settings)?;
         let count = |is_it: &dyn Fn(&Category) -> bool| {
@@ -129,7 +129,7 @@ impl Service<'_> {
         for id in view.settled(self.now, OUTCOMES)? {
             outcomes.extend(view.proposal(&id).ok().and_then(|proposal| self.outcome(&proposal)));
         }
-        Ok(Status {
+        Ok(MemoryStatus {
             repo: self.settings.manifest.project.name.clone(),
             active_branch: self.branch.clone().unwrap_or_default(),
             durable_files: count(&Category::is_durable),
@@ -145,7 +145,7 @@ impl Service<'_> {
 
     /// Settings that do not hold (yet), in words.
     fn notes(&self) -> Vec<String> {
-        let loosened = self.loosened.iter();
+        let loosened = self.pending_loosening.iter();
         let loosened = loosened.map(|change| format!("{change}, until meta/ is committed"));
         self.without_effect().into_iter().chain(loosened).collect()
     }
@@ -198,8 +198,8 @@ impl Service<'_> {
         paths.iter().filter(|path| is_notes(path) && !known.contains(path)).cloned().collect()
     }
 
-    fn staged(&self, proposal: &Proposal) -> Staged {
-        Staged {
+    fn staged(&self, proposal: &Proposal) -> StagedUpdate {
+        StagedUpdate {
             about: ProposalFacts::of(proposal),
             age_seconds: (self.now - proposal.created_at).num_seconds(),
             ttl_remaining_seconds: (proposal.expires_at - self.now).num_seconds(),
@@ -211,14 +211,14 @@ impl Service<'_> {
         }
     }
 
-    fn outcome(&self, proposal: &Proposal) -> Option<Outcome> {
+    fn outcome(&self, proposal: &Proposal) -> Option<RecentOutcome> {
         let status = proposal.status(self.now);
         let (decision, at) = match &proposal.state {
             State::Applied(decision) | State::Rejected(decision) => (Some(decision), decision.at),
             State::Pending if status == Lifecycle::Expired => (None, proposal.expires_at),
             State::Pending => return None,
         };
-        Some(Outcome {
+        Some(RecentOutcome {
             about: ProposalFacts::of(proposal),
             status,
             reason: decision.and_then(|decision| decision.reason.clone()),

@@ -10,7 +10,7 @@ use super::{Approval, Manifest, Settings};
 
 impl Settings {
     /// Returns the loosened settings in words.
-    pub fn held_to(mut self, agreed: &Self) -> (Self, Vec<String>) {
+    pub fn limit_to(mut self, agreed: &Self) -> (Self, Vec<String>) {
         let mut loosened = self.manifest.hold_to(&agreed.manifest);
         loosened.extend(self.schema.hold_to(&agreed.schema));
         (self, loosened)
@@ -30,7 +30,7 @@ impl Settings {
 }
 
 /// Reports a difference in `loosened`.
-fn hold<T: PartialEq + std::fmt::Display>(
+fn set_strict<T: PartialEq + std::fmt::Display>(
     loosened: &mut Vec<String>,
     key: &str,
     value: &mut T,
@@ -48,7 +48,7 @@ impl Manifest {
         for (slot, theirs) in &agreed.updates.approval {
             let mine = self.updates.approval.entry(*slot).or_insert(*theirs);
             let (key, strict) = (format!("updates.approval.{}", slot.as_str()), *theirs.max(mine));
-            hold(&mut loosened, &key, mine, strict);
+            set_strict(&mut loosened, &key, mine, strict);
         }
         let (mine, theirs) = (&mut self.security, &agreed.security);
         for (key, mine, theirs) in [
@@ -60,7 +60,7 @@ impl Manifest {
             ),
         ] {
             let strict = *mine || theirs;
-            hold(&mut loosened, key, mine, strict);
+            set_strict(&mut loosened, key, mine, strict);
         }
         let (mine, theirs) = (&mut mine.allowlist_limits, &theirs.allowlist_limits);
         for (key, mine, theirs) in [
@@ -69,7 +69,7 @@ impl Manifest {
             ("max_bytes_per_region", &mut mine.max_bytes_per_region, theirs.max_bytes_per_region),
         ] {
             let strict = theirs.min(*mine);
-            hold(&mut loosened, key, mine, strict);
+            set_strict(&mut loosened, key, mine, strict);
         }
         // The work tree must not start git actions either.
         let (mine, theirs) = (&mut self.git, &agreed.git);
@@ -78,7 +78,7 @@ impl Manifest {
             ("git.auto_commit", &mut mine.auto_commit, theirs.auto_commit),
         ] {
             let strict = *mine && theirs;
-            hold(&mut loosened, key, mine, strict);
+            set_strict(&mut loosened, key, mine, strict);
         }
         loosened
     }
@@ -176,7 +176,7 @@ mod tests {
              git: {auto_commit: true}\nbudgets: {max_file_chars: 77}\n",
             "",
         );
-        let (held, loosened) = mine.held_to(&agreed);
+        let (held, loosened) = mine.limit_to(&agreed);
         let manifest = &held.manifest;
         assert_eq!(manifest.updates.approval[&Slot::Decisions], Approval::Stage);
         assert_eq!(manifest.updates.approval[&Slot::PitfallsAppend], Approval::Stage);
@@ -195,7 +195,7 @@ mod tests {
             "",
             "categories:\n  decisions: {approval: apply, section_id_required: false, provenance: {required: false, forbidden_source_types: [], allowed_source_types: [external]}, section_schema: {per_section_required_fields: []}}\n  pitfalls: {write_once: true}\n  aa: {file: conventions.md, approval: apply}\n  notes: {file: notes.md}\n",
         );
-        let (held, loosened) = mine.held_to(&Settings::default());
+        let (held, loosened) = mine.limit_to(&Settings::default());
         let decisions = held.schema.category("decisions.md").unwrap();
         assert_eq!(decisions.approval, Approval::Stage);
         assert!(decisions.provenance.required && decisions.section_id_required);
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn what_is_the_same_is_held_to_nothing() {
-        let (held, loosened) = Settings::default().held_to(&Settings::default());
+        let (held, loosened) = Settings::default().limit_to(&Settings::default());
         assert_eq!(loosened, Vec::<String>::new());
         assert_eq!(held.schema.category("modules/a.md").unwrap().name, "modules");
     }

@@ -17,7 +17,7 @@ pub use schema::{Approval, Category, Schema};
 
 use super::codes;
 use crate::error::{Error, Result};
-use crate::spelling::keys::{self, Misread};
+use crate::spelling::keys::{self, SettingsError};
 
 /// Written by `memory init` with the project's name.
 pub const DEFAULT_MANIFEST: &str = include_str!("default-manifest.yaml");
@@ -67,12 +67,12 @@ fn invalid(file: &str, message: impl std::fmt::Display) -> Error {
 /// `memory_config_invalid` with the unknown key and the nearest known one, or the expected value.
 fn decode<T: DeserializeOwned + JsonSchema>(file: &str, value: Value) -> Result<T> {
     keys::decode(value).map_err(|misread| match misread {
-        Misread::Unknown(key) => {
+        SettingsError::Unknown(key) => {
             let error = invalid(file, format!("unknown key '{}'", key.at));
             error.with("key", key.at).hint(key.hint)
         }
-        Misread::Value(at, error) if at.is_empty() => invalid(file, error),
-        Misread::Value(at, error) => invalid(file, format!("{at}: {error}")).with("key", at),
+        SettingsError::Value(at, error) if at.is_empty() => invalid(file, error),
+        SettingsError::Value(at, error) => invalid(file, format!("{at}: {error}")).with("key", at),
     })
 }
 

@@ -45,7 +45,7 @@ impl Entry {
     }
 }
 
-impl sensitive::Touched for ChangeRecord {
+impl sensitive::TouchedPath for ChangeRecord {
     fn path(&self) -> &RepoPath {
         &self.path
     }
@@ -67,7 +67,7 @@ impl ChangeRecord {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Line", into = "Line")]
+#[serde(try_from = "StoredChange", into = "StoredChange")]
 pub struct ChangeRecord {
     pub path: RepoPath,
     pub before: Option<Entry>,
@@ -81,7 +81,7 @@ pub struct ChangeRecord {
 
 /// Stored form: each side has its SHA-256.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct StoredChange {
     path: RepoPath,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<Blob>,
@@ -93,10 +93,10 @@ struct Line {
     snippets: Vec<SnippetRecord>,
 }
 
-impl TryFrom<Line> for ChangeRecord {
+impl TryFrom<StoredChange> for ChangeRecord {
     type Error = &'static str;
 
-    fn try_from(line: Line) -> Result<Self, Self::Error> {
+    fn try_from(line: StoredChange) -> Result<Self, Self::Error> {
         if ![&line.before, &line.after].into_iter().flatten().all(Blob::is_valid) {
             return Err("a side of a change is not named by mode, id and SHA-256");
         }
@@ -113,7 +113,7 @@ impl TryFrom<Line> for ChangeRecord {
     }
 }
 
-impl From<ChangeRecord> for Line {
+impl From<ChangeRecord> for StoredChange {
     fn from(change: ChangeRecord) -> Self {
         let [before, after] = change.sides();
         Self { path: change.path, before, after, origin: change.origin, snippets: change.snippets }

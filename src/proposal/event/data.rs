@@ -18,7 +18,7 @@ pub enum Data {
     Propose(Propose),
     Revise(Revise),
     Comment(Comment),
-    Decision(Said),
+    Decision(DecisionData),
     Check(Check),
     Committed(Committed),
     /// The task plan of a branch (room `plan`).
@@ -39,7 +39,7 @@ fn alone<S: Serializer>(_: &str, data: &Value, serializer: S) -> Result<S::Ok, S
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Said {
+pub struct DecisionData {
     /// From the event's kind.
     #[serde(skip, default = "unread")]
     pub verdict: Verdict,
@@ -331,8 +331,8 @@ impl Data {
             "purge" => of(data, Self::Purge),
             kind => match Verdict::parse(kind) {
                 Some(verdict) => {
-                    let said: Said = serde_json::from_value(data)?;
-                    Ok(Self::Decision(Said { verdict, ..said }))
+                    let said: DecisionData = serde_json::from_value(data)?;
+                    Ok(Self::Decision(DecisionData { verdict, ..said }))
                 }
                 None => Ok(Self::Unknown(kind.to_owned(), data)),
             },

@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 pub(super) use changes::digest_of;
 pub use changes::{ChangeRecord, Entry, SnippetRecord, digest};
 pub use data::{
-    BlobRef, Check, Comment, Committed, Data, Imported, Incomplete, Note, On, Patch, Propose,
-    Purge, Revise, Said, Sign, Subject, Written,
+    BlobRef, Check, Comment, Committed, Data, DecisionData, Imported, Incomplete, Note, On, Patch,
+    Propose, Purge, Revise, Sign, Subject, Written,
 };
 pub use times::timestamp;
 pub use words::{
@@ -46,7 +46,7 @@ pub struct Event {
 
 /// An event with its commit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Stamped {
+pub struct StoredEvent {
     /// Commit id.
     pub id: String,
     /// Hash of the event line.
@@ -55,30 +55,30 @@ pub struct Stamped {
     pub parents: Vec<String>,
     pub event: Event,
     /// `None` without a readable statement.
-    pub papers: Option<Papers>,
+    pub documents: Option<DecisionDocuments>,
 }
 
 /// Documents beside a decision.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Papers {
+pub struct DecisionDocuments {
     pub statement: Statement,
     /// Hash of the statement line. One statement is one decision, in however many commits.
     pub sha256: String,
     pub manifest: Option<Manifest>,
     /// Statements that this one ends.
-    pub ends: Vec<String>,
+    pub ended_statements: Vec<String>,
     /// A document is not what the statement names: nothing is decided.
     pub fault: Option<&'static str>,
 }
 
-impl Stamped {
+impl StoredEvent {
     pub fn named(&self) -> super::statement::EventRef {
         super::statement::EventRef { id: self.id.clone(), sha256: self.sha256.clone() }
     }
 
     /// Beside any other kind a statement has no effect.
-    pub fn papers(&self) -> Option<&Papers> {
-        self.papers.as_ref().filter(|_| matches!(self.event.data, Data::Decision(_)))
+    pub fn papers(&self) -> Option<&DecisionDocuments> {
+        self.documents.as_ref().filter(|_| matches!(self.event.data, Data::Decision(_)))
     }
 }
 

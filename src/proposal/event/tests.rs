@@ -91,7 +91,7 @@ fn what_is_written_is_read_again() {
 
 #[test]
 fn a_decision_has_the_time_of_its_statement() {
-    let said = Said { verdict: Verdict::RequestChanges, reason: Some("because".into()) };
+    let said = DecisionData { verdict: Verdict::RequestChanges, reason: Some("because".into()) };
     let line = text(Data::Decision(said.clone()));
     assert!(!line.contains("time") && line.contains(r#""kind":"request_changes""#), "{line}");
     let read_back = read(&line).unwrap();

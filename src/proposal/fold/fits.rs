@@ -2,20 +2,22 @@
 //! decision, so copies of genuine parts cannot decide.
 
 use super::super::ActorKind;
-use super::super::event::{Effect, Evidence, Papers, Said, Stamped, Verdict};
+use super::super::event::{
+    DecisionData, DecisionDocuments, Effect, Evidence, StoredEvent, Verdict,
+};
 use super::super::statement::{EventRef, Statement, ends_sha256, seen_sha256};
 
 /// Reasons why an event does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum SkipReason {
     Unknown,
     Start,
     Statement,
-    Papers(&'static str),
+    Documents(&'static str),
     Event,
     Proposal,
     /// The parents are not those of the statement's `seen`.
-    Place,
+    Parents,
     Reason,
     Revision,
     Effect,
@@ -26,17 +28,17 @@ pub enum Why {
     OutsideMemory,
 }
 
-impl Why {
+impl SkipReason {
     /// Text to follow "does not count: ".
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unknown => "its kind or version is not known to this aye",
             Self::Start => "it begins a thread, and stands in one",
             Self::Statement => "its decision statement is missing, or cannot be read",
-            Self::Papers(fault) => fault,
+            Self::Documents(fault) => fault,
             Self::Event => "its decision statement has another verb or another actor",
             Self::Proposal => "its decision statement is about another proposal",
-            Self::Place => "its decision statement was made at another place",
+            Self::Parents => "its decision statement was made at another place",
             Self::Reason => "it has another reason than its decision statement",
             Self::Revision => {
                 "its decision statement is about a revision that does not count, or that it had not seen"
@@ -54,11 +56,11 @@ impl Why {
 /// Documents of `stamped` if they fit its data `said`. Revision, manifest content and authority are
 /// not checked here.
 pub(super) fn papers<'h>(
-    stamped: &'h Stamped,
-    said: &Said,
+    stamped: &'h StoredEvent,
+    said: &DecisionData,
     first: &EventRef,
-) -> Result<&'h Papers, Why> {
-    let papers = stamped.papers().ok_or(Why::Statement)?;
+) -> Result<&'h DecisionDocuments, SkipReason> {
+    let papers = stamped.papers().ok_or(SkipReason::Statement)?;
     let statement = &papers.statement;
     let is_reason = match (&statement.reason_sha256, &said.reason) {
         (None, None) => true,
@@ -66,19 +68,27 @@ pub(super) fn papers<'h>(
         _ => false,
     };
     let conditions = [
-        (statement.verdict == said.verdict && statement.actor == stamped.event.actor, Why::Event),
-        (statement.range.is_none() && statement.proposal.as_ref() == Some(first), Why::Proposal),
-        (statement.seen == seen_sha256(&stamped.parents), Why::Place),
-        (is_reason, Why::Reason),
-        (has_effect(statement), Why::Effect),
-        (has_ends(papers), Why::Ends),
+        (
+            statement.verdict == said.verdict && statement.actor == stamped.event.actor,
+            SkipReason::Event,
+        ),
+        (
+            statement.range.is_none() && statement.proposal.as_ref() == Some(first),
+            SkipReason::Proposal,
+        ),
+        (statement.seen == seen_sha256(&stamped.parents), SkipReason::Parents),
+        (is_reason, SkipReason::Reason),
+        (has_effect(statement), SkipReason::Effect),
+        (has_ends(papers), SkipReason::Ends),
     ];
     if let Some((_, why)) = conditions.into_iter().find(|(holds, _)| !holds) {
         return Err(why);
     }
     match papers.fault {
-        Some(fault) => Err(Why::Papers(fault)),
-        None if papers.manifest.is_some() != statement.manifest.is_some() => Err(Why::Manifest),
+        Some(fault) => Err(SkipReason::Documents(fault)),
+        None if papers.manifest.is_some() != statement.manifest.is_some() => {
+            Err(SkipReason::Manifest)
+        }
         None => Ok(papers),
     }
 }
@@ -95,12 +105,12 @@ fn has_effect(statement: &Statement) -> bool {
 }
 
 /// True if it ends nothing, or may, and the list has the named hash.
-fn has_ends(papers: &Papers) -> bool {
+fn has_ends(papers: &DecisionDocuments) -> bool {
     let Some(hash) = &papers.statement.ends else { return true };
     let verdict = papers.statement.verdict;
     matches!(verdict, Verdict::Apply | Verdict::Reject | Verdict::Withdraw | Verdict::Undo)
         && papers.statement.actor.kind != ActorKind::Agent
-        && (papers.fault.is_some() || ends_sha256(&papers.ends) == *hash)
+        && (papers.fault.is_some() || ends_sha256(&papers.ended_statements) == *hash)
 }
 
 /// A tool's report: a record, not a decision.

@@ -6,23 +6,23 @@
 
 mod fits;
 #[cfg(test)]
-mod replays;
+mod replay_tests;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{HashMap, HashSet};
 
-pub use fits::Why;
+pub use fits::SkipReason;
 use smallvec::SmallVec;
 
 use super::event::{
-    ChangeRecord, Comment, Committed, Data, Effect, Evidence, Marked, Papers, Revise,
-    RevisionReason, Said, Stamped, Subject, Verdict, digest_of,
+    ChangeRecord, Comment, Committed, Data, DecisionData, DecisionDocuments, Effect, Evidence,
+    Marked, Revise, RevisionReason, StoredEvent, Subject, Verdict, digest_of,
 };
-use super::order::{History, Sight};
+use super::history::{History, SeenEvents};
 use super::state::{
-    Approval, ChangesRequested, CheckResult, Decision, MarkRecord, Proposal, Remark, Resolved,
-    Revision, Skipped, State,
+    Approval, ChangeRequest, CheckResult, CommentResolution, Decision, MarkRecord, Proposal,
+    Remark, Revision, Skipped, State,
 };
 use super::statement::EventRef;
 use super::{ActorKind, DEFAULT_LIFETIME, MEMORY, ProposalId, rules};
@@ -31,9 +31,9 @@ use super::{ActorKind, DEFAULT_LIFETIME, MEMORY, ProposalId, rules};
 pub fn fold(history: &History) -> Option<Proposal> {
     let first = history.first()?;
     let mut fold = Fold::new(history, first)?;
-    let mut sights = history.sights();
+    let mut sights = history.seen_by_each();
     for (at, stamped) in history.events().iter().enumerate() {
-        let now = Now { at, stamped, sight: sights.of(at) };
+        let now = CurrentEvent { at, stamped, sight: sights.of(at) };
         if let Err(why) = fold.step(&now) {
             fold.proposal.skipped.push(Skipped { event: stamped.id.clone(), why });
         }
@@ -42,9 +42,9 @@ pub fn fold(history: &History) -> Option<Proposal> {
 }
 
 /// The undo of the direct patch that begins the thread.
-pub fn undone_patch(history: &History) -> Option<&Stamped> {
+pub fn undone_patch(history: &History) -> Option<&StoredEvent> {
     let first = history.first().filter(|first| matches!(first.event.data, Data::Patch(_)))?;
-    let is_undo = |stamped: &&Stamped| {
+    let is_undo = |stamped: &&StoredEvent| {
         let Data::Decision(said) = &stamped.event.data else { return false };
         let papers = fits::papers(stamped, said, &first.named());
         said.verdict == Verdict::Undo
@@ -57,10 +57,10 @@ pub fn undone_patch(history: &History) -> Option<&Stamped> {
     history.events().iter().find(is_undo)
 }
 
-struct Now<'h> {
+struct CurrentEvent<'h> {
     at: usize,
-    stamped: &'h Stamped,
-    sight: Sight,
+    stamped: &'h StoredEvent,
+    sight: SeenEvents,
 }
 
 struct Standing<'h> {
@@ -92,7 +92,7 @@ struct Fold<'h> {
 }
 
 impl<'h> Fold<'h> {
-    fn new(history: &'h History, first: &'h Stamped) -> Option<Self> {
+    fn new(history: &'h History, first: &'h StoredEvent) -> Option<Self> {
         let mut carriers: HashMap<&str, SmallVec<[usize; 1]>> = HashMap::new();
         for (at, stamped) in history.events().iter().enumerate() {
             if let Some(papers) = stamped.papers() {
@@ -114,13 +114,13 @@ impl<'h> Fold<'h> {
         })
     }
 
-    fn step(&mut self, now: &Now<'h>) -> Result<(), Why> {
+    fn step(&mut self, now: &CurrentEvent<'h>) -> Result<(), SkipReason> {
         let event = &now.stamped.event;
         match &event.data {
-            Data::Propose(_) | Data::Patch(_) if now.at > 0 => return Err(Why::Start),
+            Data::Propose(_) | Data::Patch(_) if now.at > 0 => return Err(SkipReason::Start),
             Data::Propose(_) | Data::Patch(_) => {}
             Data::Plan(_) | Data::Sign(_) | Data::Purge(_) => {}
-            Data::Unknown(..) => return Err(Why::Unknown),
+            Data::Unknown(..) => return Err(SkipReason::Unknown),
             Data::Revise(revise) => return self.revise(now, revise),
             Data::Comment(comment) => self.comment(now, comment),
             Data::Decision(said) => return self.decision(now, said),
@@ -136,16 +136,16 @@ impl<'h> Fold<'h> {
 
     /// A person may revise anything, an agent or a build machine only its own. A decision that the
     /// writer had not seen was not about this revision.
-    fn revise(&mut self, now: &Now<'h>, revise: &Revise) -> Result<(), Why> {
+    fn revise(&mut self, now: &CurrentEvent<'h>, revise: &Revise) -> Result<(), SkipReason> {
         let proposal = &mut self.proposal;
         if proposal.subject == Subject::Memory && is_outside(&revise.changes) {
-            return Err(Why::OutsideMemory);
+            return Err(SkipReason::OutsideMemory);
         }
         if !is_person_or_proposer(proposal, now.stamped) {
-            return Err(Why::Authority);
+            return Err(SkipReason::Authority);
         }
         if self.knew(now) {
-            return Err(Why::Decided);
+            return Err(SkipReason::Decided);
         }
         let proposal = &mut self.proposal;
         proposal.description = revise.description.clone().or(proposal.description.take());
@@ -168,7 +168,7 @@ impl<'h> Fold<'h> {
 
     /// A comment resolves another one if by a person, the proposer or that comment's author;
     /// otherwise it is an ordinary comment.
-    fn comment(&mut self, now: &Now<'h>, comment: &Comment) {
+    fn comment(&mut self, now: &CurrentEvent<'h>, comment: &Comment) {
         let event = &now.stamped.event;
         let is_by_either = is_person_or_proposer(&self.proposal, now.stamped);
         let proposal = &mut self.proposal;
@@ -179,7 +179,7 @@ impl<'h> Fold<'h> {
         });
         match resolved {
             Some(remark) => {
-                remark.resolved = Some(Resolved { by, at, note: comment.body.clone() });
+                remark.resolved = Some(CommentResolution { by, at, note: comment.body.clone() });
             }
             None => {
                 self.comments.insert(&now.stamped.id, proposal.comments.len());
@@ -210,7 +210,7 @@ impl<'h> Fold<'h> {
         }
     }
 
-    fn decision(&mut self, now: &Now<'h>, said: &Said) -> Result<(), Why> {
+    fn decision(&mut self, now: &CurrentEvent<'h>, said: &DecisionData) -> Result<(), SkipReason> {
         let (papers, revision) = self.fitting(now, said)?;
         if !self.counted.insert(&papers.sha256) {
             // A copy of a counted statement.
@@ -231,7 +231,7 @@ impl<'h> Fold<'h> {
             group: statement.group.clone(),
             target: statement.target.clone(),
             written: papers.manifest.iter().flat_map(|manifest| manifest.written()).collect(),
-            made: None,
+            result_digest: None,
             commit: None,
             amended: Vec::new(),
             withdrawn: statement.verdict == Verdict::Withdraw,
@@ -249,7 +249,7 @@ impl<'h> Fold<'h> {
         }
         match statement.verdict {
             Verdict::Apply => {
-                let made = Decision { made: Some(self.made(papers, revision)), ..made };
+                let made = Decision { result_digest: Some(self.made(papers, revision)), ..made };
                 return self.decide(now, papers, State::Applied(made));
             }
             Verdict::Reject | Verdict::Withdraw => {
@@ -259,7 +259,7 @@ impl<'h> Fold<'h> {
             Verdict::Approve => return self.approve(now, papers, revision, made),
             Verdict::RequestChanges => {
                 self.requested.push((&papers.sha256, self.proposal.requests.len()));
-                self.proposal.requests.push(ChangesRequested {
+                self.proposal.requests.push(ChangeRequest {
                     by: made.by,
                     at: made.at,
                     reason: made.reason,
@@ -288,33 +288,37 @@ impl<'h> Fold<'h> {
                 let until = made.at + DEFAULT_LIFETIME;
                 self.proposal.expires_at = self.proposal.expires_at.max(until);
             }
-            Verdict::Extend => return Err(Why::Decided),
+            Verdict::Extend => return Err(SkipReason::Decided),
         }
         Ok(())
     }
 
-    fn fitting(&self, now: &Now<'h>, said: &Said) -> Result<(&'h Papers, &'h str), Why> {
+    fn fitting(
+        &self,
+        now: &CurrentEvent<'h>,
+        said: &DecisionData,
+    ) -> Result<(&'h DecisionDocuments, &'h str), SkipReason> {
         let papers = fits::papers(now.stamped, said, &self.first)?;
-        let named = papers.statement.revision.as_ref().ok_or(Why::Revision)?;
+        let named = papers.statement.revision.as_ref().ok_or(SkipReason::Revision)?;
         let revision = self.proposal.revisions.iter().find(|revision| revision.event == named.id);
         let is_seen = self.revisions.get(named.id.as_str()).is_some_and(|at| now.sight.has(*at));
         let revision = revision
             .filter(|revision| revision.sha256 == named.sha256 && is_seen)
-            .ok_or(Why::Revision)?;
+            .ok_or(SkipReason::Revision)?;
         if let Some(manifest) = &papers.manifest
             && said.verdict != Verdict::Undo
             && !manifest.fits(&revision.changes, self.proposal.subject)
         {
-            return Err(Why::Manifest);
+            return Err(SkipReason::Manifest);
         }
         match self.may(now, papers) {
             true => Ok((papers, &named.id)),
-            false => Err(Why::Authority),
+            false => Err(SkipReason::Authority),
         }
     }
 
     /// An agent applies nothing but memory that the manifest lets pass.
-    fn may(&self, now: &Now<'h>, papers: &Papers) -> bool {
+    fn may(&self, now: &CurrentEvent<'h>, papers: &DecisionDocuments) -> bool {
         let (statement, actor) = (&papers.statement, &now.stamped.event.actor);
         let is_agent = actor.kind == ActorKind::Agent;
         let clone = Some(now.stamped.event.clone.as_str());
@@ -335,17 +339,17 @@ impl<'h> Fold<'h> {
     }
 
     /// True if the event's writer had seen this decision.
-    fn saw(&self, now: &Now<'h>, statement: &str) -> bool {
+    fn saw(&self, now: &CurrentEvent<'h>, statement: &str) -> bool {
         let carriers = self.carriers.get(statement);
         carriers.is_some_and(|carriers| carriers.iter().any(|at| now.sight.has(*at)))
     }
 
     /// True if the event's writer had seen a standing decision.
-    fn knew(&self, now: &Now<'h>) -> bool {
+    fn knew(&self, now: &CurrentEvent<'h>) -> bool {
         self.standing.iter().any(|standing| self.saw(now, standing.statement))
     }
 
-    fn close_requests(&mut self, now: &Now<'h>) {
+    fn close_requests(&mut self, now: &CurrentEvent<'h>) {
         let mut requested = std::mem::take(&mut self.requested);
         requested.retain(|(statement, _)| !self.saw(now, statement));
         self.requested = requested;
@@ -354,13 +358,13 @@ impl<'h> Fold<'h> {
     /// A later approval never replaces one that counts: anyone can use the same address.
     fn approve(
         &mut self,
-        now: &Now<'h>,
-        papers: &'h Papers,
+        now: &CurrentEvent<'h>,
+        papers: &'h DecisionDocuments,
         revision: &'h str,
         made: Decision,
-    ) -> Result<(), Why> {
+    ) -> Result<(), SkipReason> {
         if self.knew(now) {
-            return Err(Why::Decided);
+            return Err(SkipReason::Decided);
         }
         let statement = &papers.statement;
         let manifest = statement.manifest.as_ref().map_or("", |manifest| &manifest.sha256);
@@ -388,11 +392,17 @@ impl<'h> Fold<'h> {
         self.ended = self.proposal.approvals.len();
     }
 
-    fn decide(&mut self, now: &Now<'h>, papers: &'h Papers, state: State) -> Result<(), Why> {
-        let is_named = |statement: &str| papers.ends.iter().any(|ended| ended == statement);
+    fn decide(
+        &mut self,
+        now: &CurrentEvent<'h>,
+        papers: &'h DecisionDocuments,
+        state: State,
+    ) -> Result<(), SkipReason> {
+        let is_named =
+            |statement: &str| papers.ended_statements.iter().any(|ended| ended == statement);
         let known = |standing: &Standing<'_>| self.saw(now, standing.statement);
         if self.standing.iter().any(|it| known(it) && !is_named(it.statement)) {
-            return Err(Why::Decided);
+            return Err(SkipReason::Decided);
         }
         self.take_back(now, papers);
         self.standing.push(Standing { at: now.at, statement: &papers.sha256, state });
@@ -400,8 +410,8 @@ impl<'h> Fold<'h> {
     }
 
     /// Ends named decisions that the writer had seen.
-    fn take_back(&mut self, now: &Now<'h>, papers: &Papers) -> Vec<State> {
-        let ends: HashSet<&str> = papers.ends.iter().map(String::as_str).collect();
+    fn take_back(&mut self, now: &CurrentEvent<'h>, papers: &DecisionDocuments) -> Vec<State> {
+        let ends: HashSet<&str> = papers.ended_statements.iter().map(String::as_str).collect();
         let standing = std::mem::take(&mut self.standing);
         let (ended, left): (Vec<_>, Vec<_>) = standing
             .into_iter()
@@ -414,7 +424,7 @@ impl<'h> Fold<'h> {
     }
 
     /// Digest of the resulting files: path, mode, content.
-    fn made(&self, papers: &Papers, revision: &str) -> String {
+    fn made(&self, papers: &DecisionDocuments, revision: &str) -> String {
         let revision = self.proposal.revision(revision);
         let changes = || revision.iter().flat_map(|revision| &revision.changes);
         match &papers.manifest {
@@ -451,14 +461,15 @@ impl<'h> Fold<'h> {
         let is_undecided = |event: &str| !seen.has(revisions[event]) && !decided.contains(event);
         let events = proposal.revisions.iter().map(|revision| &revision.event);
         proposal.undecided = events.filter(|event| is_undecided(event)).cloned().collect();
-        proposal.beside = standing.into_iter().map(|standing| standing.state).collect();
-        proposal.contested = proposal.beside.iter().any(|beside| !proposal.is_like(beside, &state));
+        proposal.concurrent = standing.into_iter().map(|standing| standing.state).collect();
+        proposal.contested =
+            proposal.concurrent.iter().any(|beside| !proposal.is_like(beside, &state));
         proposal.state = state;
         proposal
     }
 }
 
-fn start(first: &Stamped) -> Option<Proposal> {
+fn start(first: &StoredEvent) -> Option<Proposal> {
     let Data::Propose(propose) = &first.event.data else { return None };
     if propose.subject == Subject::Memory && is_outside(&propose.changes) {
         return None;
@@ -489,7 +500,7 @@ fn start(first: &Stamped) -> Option<Proposal> {
         expires_at: propose.expires_at,
         revisions: vec![revision],
         state: State::Pending,
-        beside: Vec::new(),
+        concurrent: Vec::new(),
         undecided: Vec::new(),
         contested: false,
         changes_requested: None,
@@ -506,7 +517,7 @@ fn start(first: &Stamped) -> Option<Proposal> {
     })
 }
 
-fn revision(stamped: &Stamped) -> Revision {
+fn revision(stamped: &StoredEvent) -> Revision {
     Revision {
         event: stamped.id.clone(),
         sha256: stamped.sha256.clone(),
@@ -524,7 +535,7 @@ fn revision(stamped: &Stamped) -> Revision {
     }
 }
 
-fn is_person_or_proposer(proposal: &Proposal, stamped: &Stamped) -> bool {
+fn is_person_or_proposer(proposal: &Proposal, stamped: &StoredEvent) -> bool {
     let event = &stamped.event;
     event.actor.kind == ActorKind::Human
         || proposal.is_proposed_by(&event.actor, Some(&event.clone))

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::super::Status;
-use super::super::event::Said;
+use super::super::event::DecisionData;
 use super::super::sample::{CLONE, OTHER, Thread, agent, change, comment, person, propose, revise};
 use super::*;
 
@@ -17,7 +17,7 @@ fn status(thread: &Thread) -> Status {
     thread.fold().status(chrono::DateTime::from_timestamp(100, 0).unwrap())
 }
 
-fn why(thread: &Thread) -> Vec<Why> {
+fn why(thread: &Thread) -> Vec<SkipReason> {
     thread.fold().skipped.into_iter().map(|skipped| skipped.why).collect()
 }
 
@@ -26,10 +26,10 @@ fn who_had_seen_a_decision_makes_no_other_beside_it() {
     let mut thread = Thread::proposed();
     thread.decide(&ada(), &[0], Verdict::Reject, &[]);
     thread.decide(&bob(), &[1], Verdict::Apply, &[]);
-    assert_eq!((status(&thread), why(&thread)), (Status::Rejected, vec![Why::Decided]));
+    assert_eq!((status(&thread), why(&thread)), (Status::Rejected, vec![SkipReason::Decided]));
     thread.decide(&bob(), &[2], Verdict::Apply, &[1]);
     let proposal = thread.fold();
-    assert_eq!((status(&thread), proposal.beside.len()), (Status::Applied, 0));
+    assert_eq!((status(&thread), proposal.concurrent.len()), (Status::Applied, 0));
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn decisions_that_did_not_know_of_each_other_are_contested_until_one_names_them(
     let proposal = thread.fold();
     assert!(proposal.contested && matches!(proposal.state, State::Applied(_)));
     let first = thread.decide(&ada(), &[1, 2], Verdict::Reject, &[1]);
-    assert_eq!(why(&thread), [Why::Decided]);
+    assert_eq!(why(&thread), [SkipReason::Decided]);
     thread.decide(&ada(), &[first], Verdict::Reject, &[1, 2]);
     let proposal = thread.fold();
     assert!(!proposal.contested && matches!(proposal.state, State::Rejected(_)));
@@ -54,13 +54,13 @@ fn applies_that_write_the_same_are_alike() {
         thread.decide(&bob(), &[0], Verdict::Apply, &[]);
         thread.decide_as(&ada(), &[mine], Verdict::Apply, &[], mine, |_| ());
         let proposal = thread.fold();
-        assert_eq!((proposal.beside.len(), proposal.contested), (1, contested), "{content}");
+        assert_eq!((proposal.concurrent.len(), proposal.contested), (1, contested), "{content}");
         assert_eq!(proposal.undecided, [""; 0]);
         thread.decide_as(&person("cy"), &[mine], Verdict::Apply, &[], mine, |papers| {
             papers.statement.effect = Some(Effect::MarkOnly);
             (papers.statement.manifest, papers.manifest) = (None, None);
         });
-        assert_eq!((thread.fold().beside.len(), thread.fold().contested), (2, contested));
+        assert_eq!((thread.fold().concurrent.len(), thread.fold().contested), (2, contested));
     }
 }
 
@@ -113,13 +113,13 @@ fn approvals_count_until_an_objection_and_once_for_a_person() {
     thread.decide_as(&ada(), &[0], Verdict::Approve, &[], 0, |papers| {
         papers.statement.evidence = Evidence::Tool;
     });
-    assert_eq!(why(&thread), [Why::Authority]);
+    assert_eq!(why(&thread), [SkipReason::Authority]);
 }
 
 #[test]
 fn a_mark_is_no_decision() {
     let mut thread = Thread::proposed();
-    let mark = |papers: &mut Papers| {
+    let mark = |papers: &mut DecisionDocuments| {
         papers.statement.effect = Some(Effect::MarkOnly);
         papers.statement.evidence = Evidence::Tool;
         (papers.statement.manifest, papers.manifest) = (None, None);
@@ -137,14 +137,14 @@ fn an_extension_lasts_a_week() {
     thread.clock = 900_000;
     thread.decide(&agent("codex"), &[0], Verdict::Extend, &[]);
     // An agent of another clone is not the proposer.
-    assert_eq!(why(&thread), [Why::Authority]);
+    assert_eq!(why(&thread), [SkipReason::Authority]);
     let papers = thread.papers(1);
     thread.carry(&agent("codex"), CLONE, &[0], papers);
     let week = chrono::Duration::days(7);
     assert_eq!(thread.fold().expires_at, thread.events[1].event.time + week);
     thread.decide(&ada(), &[2], Verdict::Reject, &[]);
     thread.decide(&ada(), &[3], Verdict::Extend, &[]);
-    assert_eq!(why(&thread), [Why::Authority, Why::Decided]);
+    assert_eq!(why(&thread), [SkipReason::Authority, SkipReason::Decided]);
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn memory_stays_in_its_directory() {
     assert_eq!(fold(&outside.history()), None);
     let mut thread = Thread::new(propose(Subject::Memory, inside()));
     thread.add(&ada(), CLONE, &[0], revise(vec![change("a.txt", "a", "b")]));
-    assert_eq!(why(&thread), [Why::OutsideMemory]);
+    assert_eq!(why(&thread), [SkipReason::OutsideMemory]);
     // The manifest lets evidence `tool` pass; any other needs a person.
     for (evidence, expected) in
         [(Evidence::Tool, Status::Applied), (Evidence::Flag, Status::Pending)]
@@ -218,7 +218,7 @@ fn memory_stays_in_its_directory() {
 fn only_what_begins_a_thread_begins_a_proposal() {
     let mut thread = Thread::proposed();
     thread.add(&ada(), OTHER, &[0], propose(Subject::Code, vec![]));
-    assert_eq!(why(&thread), [Why::Start]);
+    assert_eq!(why(&thread), [SkipReason::Start]);
     let plan = Data::Plan(serde_json::json!({"branch": "main", "plan": []}));
     assert_eq!(fold(&Thread::new(plan).history()), None);
     assert_eq!(fold(&History::default()), None);
@@ -253,7 +253,7 @@ fn history() -> impl Strategy<Value = Thread> {
             let mut parents: Vec<usize> = parents.iter().map(|parent| parent.index(len)).collect();
             parents.sort_unstable();
             parents.dedup();
-            let is_named = |at: &usize| thread.events[*at].papers.is_some() && who < 3;
+            let is_named = |at: &usize| thread.events[*at].documents.is_some() && who < 3;
             let ends: Vec<usize> = (0..len).filter(|at| at % 3 != 1).filter(is_named).collect();
             let by = [ada(), bob(), person("cy"), agent("codex")][usize::from(who)].clone();
             thread.clock = clock;
@@ -277,7 +277,7 @@ fn history() -> impl Strategy<Value = Thread> {
                 _ => {
                     // The same statement again.
                     let at = other.index(len);
-                    if let Some(papers) = thread.events[at].papers.clone() {
+                    if let Some(papers) = thread.events[at].documents.clone() {
                         let by = papers.statement.actor.clone();
                         thread.carry(&by, OTHER, &parents, papers);
                     }
@@ -304,11 +304,11 @@ proptest! {
         let parent = at.index(thread.events.len());
         thread.add(&agent("mallory"), OTHER, &[parent], comment("c"));
         thread.decide(&agent("mallory"), &[parent], Verdict::Undo, &[]);
-        let unsaid = Data::Decision(Said { verdict: Verdict::Apply, reason: None });
+        let unsaid = Data::Decision(DecisionData { verdict: Verdict::Apply, reason: None });
         thread.add(&ada(), OTHER, &[parent], unsaid);
         let after = thread.fold();
         prop_assert_eq!(&after.state, &before.state);
-        prop_assert_eq!(&after.beside, &before.beside);
+        prop_assert_eq!(&after.concurrent, &before.concurrent);
         prop_assert_eq!(&after.approvals, &before.approvals);
         prop_assert_eq!(&after.requests, &before.requests);
         prop_assert_eq!(after.skipped.len(), before.skipped.len() + 2);

@@ -4,16 +4,16 @@ use std::borrow::Cow;
 
 use super::super::style::{Palette, Role};
 use crate::changeset::File;
-use crate::changeset::entry::{Entry, EntryKind};
+use crate::changeset::change_entry::{ChangeEntry, EntryKind};
 use crate::changeset::path::RepoPath;
 use crate::text::escape;
 
 /// Git's header lines without line feeds: `diff --git`, modes, rename, `---` and `+++`.
-pub fn header(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
+pub fn header(entry: &ChangeEntry<'_>, palette: &Palette) -> Vec<String> {
     if entry.is_whole() { header_of_whole(entry, palette) } else { header_of_text(entry, palette) }
 }
 
-pub(super) fn header_of_whole(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
+pub(super) fn header_of_whole(entry: &ChangeEntry<'_>, palette: &Palette) -> Vec<String> {
     let size = |file: Option<&File>| match file {
         Some(file) => format!("{} bytes", file.bytes.len()),
         None => "nothing".to_owned(),
@@ -25,17 +25,17 @@ pub(super) fn header_of_whole(entry: &Entry<'_>, palette: &Palette) -> Vec<Strin
     };
     let (old, new) = (size(entry.before), size(entry.after));
     let line = format!("{what} files differ: {old} -> {new}{more}");
-    let lines = place(entry).into_iter().chain(std::iter::once(line));
+    let lines = location_lines(entry).into_iter().chain(std::iter::once(line));
     lines.map(|line| palette.paint(Role::Meta, line)).collect()
 }
 
-pub(super) fn header_of_text(entry: &Entry<'_>, palette: &Palette) -> Vec<String> {
-    let lines = place(entry).into_iter().chain(sides(entry));
+pub(super) fn header_of_text(entry: &ChangeEntry<'_>, palette: &Palette) -> Vec<String> {
+    let lines = location_lines(entry).into_iter().chain(sides(entry));
     lines.map(|line| palette.paint(Role::Meta, line)).collect()
 }
 
-fn place(entry: &Entry<'_>) -> Vec<String> {
-    let (old, new) = (shown(entry.old_path), shown(entry.path));
+fn location_lines(entry: &ChangeEntry<'_>) -> Vec<String> {
+    let (old, new) = (escape_path(entry.old_path), escape_path(entry.path));
     let mut lines = vec![format!("diff --git a/{old} b/{new}")];
     match (entry.kind, entry.before, entry.after) {
         (EntryKind::Added, _, Some(file)) => {
@@ -62,9 +62,13 @@ fn place(entry: &Entry<'_>) -> Vec<String> {
     lines
 }
 
-fn sides(entry: &Entry<'_>) -> Vec<String> {
+fn sides(entry: &ChangeEntry<'_>) -> Vec<String> {
     let side = |sign: &str, prefix: &str, there: bool, path: &RepoPath| {
-        if there { format!("{sign} {prefix}{}", shown(path)) } else { format!("{sign} /dev/null") }
+        if there {
+            format!("{sign} {prefix}{}", escape_path(path))
+        } else {
+            format!("{sign} /dev/null")
+        }
     };
     if entry.changes_content() {
         vec![
@@ -77,7 +81,7 @@ fn sides(entry: &Entry<'_>) -> Vec<String> {
 }
 
 /// `src/a.rs (new file, executable)`, `renamed old → new (98 %)`.
-pub fn summary_line(entry: &Entry<'_>) -> String {
+pub fn summary_line(entry: &ChangeEntry<'_>) -> String {
     let moved = matches!(entry.kind, EntryKind::Renamed | EntryKind::Copied);
     let mut notes: Vec<Cow<'_, str>> = Vec::new();
     if entry.kind != EntryKind::Modified && !moved {
@@ -97,15 +101,15 @@ pub fn summary_line(entry: &Entry<'_>) -> String {
         notes.push("large".into());
     }
     let path = if moved {
-        let (old, new) = (shown(entry.old_path), shown(entry.path));
+        let (old, new) = (escape_path(entry.old_path), escape_path(entry.path));
         format!("{} {old} → {new}", entry.kind.word())
     } else {
-        shown(entry.path)
+        escape_path(entry.path)
     };
     if notes.is_empty() { path } else { format!("{path} ({})", notes.join(", ")) }
 }
 
 /// Escapes controls and misleading characters of a path.
-pub fn shown(path: &RepoPath) -> String {
+pub fn escape_path(path: &RepoPath) -> String {
     escape::bytes_name(path.as_bstr())
 }

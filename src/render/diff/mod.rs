@@ -7,14 +7,14 @@ mod stat;
 mod unified;
 mod words;
 
-pub use header::{header, shown, summary_line};
+pub use header::{escape_path, header, summary_line};
 use header::{header_of_text, header_of_whole};
 pub use stat::{name_only, name_status, stat};
 
 use super::style::{Palette, Role};
 use super::syntax::Syntax;
 use crate::changeset::FileChange;
-use crate::changeset::entry::{Entry, entries};
+use crate::changeset::change_entry::{ChangeEntry, entries};
 use crate::changeset::hunks::{CONTEXT, Diff, Hunk, MOST_BYTES};
 use crate::changeset::path::RepoPath;
 
@@ -132,7 +132,7 @@ pub fn changeset(changes: &[FileChange], options: &Options) -> String {
 }
 
 /// Unless `all` is set, a large file, or any file after `MOST_BYTES`, gets only its headers.
-pub fn push_entry(out: &mut String, entry: &Entry<'_>, options: &Options) {
+pub fn push_entry(out: &mut String, entry: &ChangeEntry<'_>, options: &Options) {
     let is_unasked = |out: &String| entry.is_large() || out.len() > MOST_BYTES;
     let is_whole = entry.is_binary() || !options.all && is_unasked(out);
     let lines = if is_whole {

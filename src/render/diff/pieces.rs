@@ -32,7 +32,7 @@ fn is_joiner(text: &str, offset: usize, c: char) -> bool {
 
 /// Byte ranges over a line, ascending.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Layers<'a> {
+pub(super) struct LineLayers<'a> {
     pub(super) emphasis: &'a [Range<usize>],
     pub(super) tokens: &'a [(Range<usize>, Role)],
     /// Makes trailing whitespace visible.
@@ -41,7 +41,7 @@ pub(super) struct Layers<'a> {
 }
 
 /// `content` is a line without its LF.
-pub(super) fn pieces(content: &[u8], layers: Layers<'_>) -> Vec<Piece> {
+pub(super) fn pieces(content: &[u8], layers: LineLayers<'_>) -> Vec<Piece> {
     let content = match content.strip_suffix(b"\r") {
         Some(rest) if layers.hide_cr => rest,
         _ => content,
@@ -96,7 +96,7 @@ fn last_not_blank(content: &[u8]) -> usize {
 }
 
 struct Builder<'a> {
-    layers: Layers<'a>,
+    layers: LineLayers<'a>,
     pieces: Vec<Piece>,
 }
 

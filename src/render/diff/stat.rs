@@ -2,25 +2,25 @@
 
 use super::super::style::{Palette, Role};
 use super::super::width;
-use super::header::{shown, summary_line};
+use super::header::{escape_path, summary_line};
 use crate::changeset::FileChange;
-use crate::changeset::entry::{EntryKind, entries};
+use crate::changeset::change_entry::{EntryKind, entries};
 use crate::changeset::hunks::Counts;
 use crate::text::counted;
 
 /// As git's `--name-only`: a rename by its new path.
 pub fn name_only(changes: &[FileChange]) -> String {
-    entries(changes).iter().map(|entry| shown(entry.path) + "\n").collect()
+    entries(changes).iter().map(|entry| escape_path(entry.path) + "\n").collect()
 }
 
 /// Columns are separated by tabs; a rename has both paths.
 pub fn name_status(changes: &[FileChange]) -> String {
-    let line = |entry: &crate::changeset::entry::Entry<'_>| match entry.kind {
+    let line = |entry: &crate::changeset::change_entry::ChangeEntry<'_>| match entry.kind {
         EntryKind::Renamed | EntryKind::Copied => {
-            let (old, new) = (shown(entry.old_path), shown(entry.path));
+            let (old, new) = (escape_path(entry.old_path), escape_path(entry.path));
             format!("{}\t{old}\t{new}\n", entry.kind.letter())
         }
-        kind => format!("{}\t{}\n", kind.letter(), shown(entry.path)),
+        kind => format!("{}\t{}\n", kind.letter(), escape_path(entry.path)),
     };
     entries(changes).iter().map(line).collect()
 }

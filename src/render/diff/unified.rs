@@ -1,19 +1,19 @@
 //! Unified and word-by-word layouts of hunks.
 
 use super::super::style::Role;
-use super::pieces::{Layers, Look, Piece, paint, pieces};
+use super::pieces::{LineLayers, Look, Piece, paint, pieces};
 use super::words::{self, Emphasis};
 use super::{Options, Painter, Rows};
-use crate::changeset::hunks::{Diff, Hunk, Line, Side};
+use crate::changeset::hunks::{Diff, Hunk, Line, LineSide};
 
 /// Git's words for a last line without LF.
 pub(super) const NO_NEWLINE: &str = "\\ No newline at end of file";
 
-pub(super) fn base(side: Side) -> Role {
+pub(super) fn base(side: LineSide) -> Role {
     match side {
-        Side::Context => Role::Plain,
-        Side::Removed => Role::Old,
-        Side::Added => Role::New,
+        LineSide::Context => Role::Plain,
+        LineSide::Removed => Role::Old,
+        LineSide::Added => Role::New,
     }
 }
 
@@ -33,10 +33,10 @@ impl Painter {
                 .map(|(syntax, number)| syntax.tokens(diff.before(), number)),
         };
         let tokens = tokens.unwrap_or_default();
-        let layers = Layers {
+        let layers = LineLayers {
             emphasis,
             tokens: &tokens,
-            mark_blanks: line.side != Side::Context,
+            mark_blanks: line.side != LineSide::Context,
             hide_cr: self.crlf,
         };
         let (content, hidden) = cut(line.content(), self.longest);
@@ -99,16 +99,18 @@ impl Painter {
         };
         let mut next = hunk.edits.clone();
         for line in diff.lines(hunk) {
-            if line.side == Side::Context {
-                out.text(options, Side::Context, line.bytes);
+            if line.side == LineSide::Context {
+                out.text(options, LineSide::Context, line.bytes);
             }
             // The first line of an edit prints the whole edit.
             let starts = next.clone().next().is_some_and(|edit| {
                 let edit = &diff.edits()[edit];
                 match line.side {
-                    Side::Removed => line.before == Some(edit.before.start),
-                    Side::Added => edit.before.is_empty() && line.after == Some(edit.after.start),
-                    Side::Context => false,
+                    LineSide::Removed => line.before == Some(edit.before.start),
+                    LineSide::Added => {
+                        edit.before.is_empty() && line.after == Some(edit.after.start)
+                    }
+                    LineSide::Context => false,
                 }
             });
             if starts && let Some(edit) = next.next() {
@@ -138,11 +140,11 @@ impl EditEmphasis {
     /// Lines must come in order.
     pub(super) fn of(&mut self, diff: &Diff<'_>, line: &Line<'_>) -> &[std::ops::Range<usize>] {
         let holds = |edit: usize| match (line.side, line.before, line.after) {
-            (Side::Removed, Some(n), _) => diff.edits()[edit].before.contains(&n),
-            (Side::Added, _, Some(n)) => diff.edits()[edit].after.contains(&n),
+            (LineSide::Removed, Some(n), _) => diff.edits()[edit].before.contains(&n),
+            (LineSide::Added, _, Some(n)) => diff.edits()[edit].after.contains(&n),
             _ => false,
         };
-        if line.side == Side::Context {
+        if line.side == LineSide::Context {
             return &[];
         }
         if !self.current.as_ref().is_some_and(|(edit, _)| holds(*edit)) {
@@ -155,7 +157,7 @@ impl EditEmphasis {
         let Some((edit, emphasis)) = &self.current else { return &[] };
         let edit = &diff.edits()[*edit];
         let ranges = match line.side {
-            Side::Removed => emphasis.removed.get(line.before.unwrap_or(0) - edit.before.start),
+            LineSide::Removed => emphasis.removed.get(line.before.unwrap_or(0) - edit.before.start),
             _ => emphasis.added.get(line.after.unwrap_or(0) - edit.after.start),
         };
         ranges.map_or(&[], Vec::as_slice)
@@ -189,11 +191,11 @@ struct WordRows<'a> {
 }
 
 impl WordRows<'_> {
-    fn text(&mut self, options: &Options, side: Side, bytes: &[u8]) {
+    fn text(&mut self, options: &Options, side: LineSide, bytes: &[u8]) {
         let (open, close) = match side {
-            Side::Context => ("", ""),
-            Side::Removed => ("[-", "-]"),
-            Side::Added => ("{+", "+}"),
+            LineSide::Context => ("", ""),
+            LineSide::Removed => ("[-", "-]"),
+            LineSide::Added => ("{+", "+}"),
         };
         for part in bytes.split_inclusive(|b| *b == b'\n') {
             let content = part.strip_suffix(b"\n").unwrap_or(part);
@@ -202,14 +204,14 @@ impl WordRows<'_> {
             self.taken += content.len();
             self.hidden += hidden;
             // Whitespace between words is not trailing: mark it only at the end of a line.
-            let at_end = side != Side::Context && part.ends_with(b"\n");
-            let layers = Layers { mark_blanks: at_end, ..Layers::default() };
+            let at_end = side != LineSide::Context && part.ends_with(b"\n");
+            let layers = LineLayers { mark_blanks: at_end, ..LineLayers::default() };
             let pieces = if content.is_empty() { Vec::new() } else { pieces(content, layers) };
             if !pieces.is_empty() {
                 options.palette.write(&mut self.line, base(side), open);
                 paint(&mut self.line, &options.palette, base(side), &pieces);
                 options.palette.write(&mut self.line, base(side), close);
-            } else if side != Side::Context && empty {
+            } else if side != LineSide::Context && empty {
                 let mark = format!("{open}⏎{close}");
                 options.palette.write(&mut self.line, base(side), &mark);
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use similar::DiffOp;
 use similar::algorithms::{Capture, Compact, Replace, myers};
 
-use crate::changeset::hunks::{Diff, Edit, Side};
+use crate::changeset::hunks::{Diff, LineEdit, LineSide};
 
 /// Bytes of both sides; beyond them words are not compared.
 const LARGEST: usize = 64 * 1024;
@@ -18,7 +18,7 @@ pub(super) struct Emphasis {
 }
 
 /// Lines with little in common get no ranges: emphasising nearly everything says nothing.
-pub(super) fn emphasis(diff: &Diff<'_>, edit: &Edit) -> Emphasis {
+pub(super) fn emphasis(diff: &Diff<'_>, edit: &LineEdit) -> Emphasis {
     let (old, new) = sides(diff, edit);
     if old.is_empty() || new.is_empty() || old.len() + new.len() > LARGEST {
         return Emphasis::default();
@@ -38,10 +38,10 @@ pub(super) fn emphasis(diff: &Diff<'_>, edit: &Edit) -> Emphasis {
 }
 
 /// In reading order.
-pub(super) fn merged<'d>(diff: &'d Diff<'_>, edit: &Edit) -> Vec<(Side, &'d [u8])> {
+pub(super) fn merged<'d>(diff: &'d Diff<'_>, edit: &LineEdit) -> Vec<(LineSide, &'d [u8])> {
     let (old, new) = sides(diff, edit);
     if old.len() + new.len() > LARGEST {
-        return vec![(Side::Removed, old), (Side::Added, new)];
+        return vec![(LineSide::Removed, old), (LineSide::Added, new)];
     }
     let (old_words, new_words) = (words(old), words(new));
     let (mut old, mut new) = (old, new);
@@ -50,8 +50,8 @@ pub(super) fn merged<'d>(diff: &'d Diff<'_>, edit: &Edit) -> Vec<(Side, &'d [u8]
         let before = advance(&mut old, &old_words[op.old_range()]);
         let after = advance(&mut new, &new_words[op.new_range()]);
         match op {
-            DiffOp::Equal { .. } => out.push((Side::Context, after)),
-            _ => out.extend([(Side::Removed, before), (Side::Added, after)]),
+            DiffOp::Equal { .. } => out.push((LineSide::Context, after)),
+            _ => out.extend([(LineSide::Removed, before), (LineSide::Added, after)]),
         }
     }
     out.retain(|(_, text)| !text.is_empty());
@@ -64,7 +64,7 @@ fn advance<'d>(text: &mut &'d [u8], words: &[&[u8]]) -> &'d [u8] {
     head
 }
 
-fn sides<'d>(diff: &'d Diff<'_>, edit: &Edit) -> (&'d [u8], &'d [u8]) {
+fn sides<'d>(diff: &'d Diff<'_>, edit: &LineEdit) -> (&'d [u8], &'d [u8]) {
     (diff.before().lines(edit.before.clone()), diff.after().lines(edit.after.clone()))
 }
 

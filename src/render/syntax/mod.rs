@@ -21,11 +21,11 @@ const LONGEST_LINE: usize = 4096;
 pub struct Syntax {
     language: &'static Language,
     /// State at the start of each line lexed so far.
-    states: Vec<State>,
+    states: Vec<LexerState>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum LexerState {
     #[default]
     Code,
     /// Index of the comment kind, and nesting depth.
@@ -49,7 +49,7 @@ impl Syntax {
             let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
             LANGUAGES.iter().find(|l| l.programs.iter().any(|known| known == program))
         })?;
-        Some(Self { language, states: vec![State::Code] })
+        Some(Self { language, states: vec![LexerState::Code] })
     }
 
     /// Coloured byte ranges, ascending. Every call must pass the same text: earlier lines are lexed
@@ -69,9 +69,9 @@ impl Syntax {
     fn lex(
         &self,
         line: &[u8],
-        mut state: State,
+        mut state: LexerState,
         emit: &mut dyn FnMut(Range<usize>, Role),
-    ) -> State {
+    ) -> LexerState {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         if line.len() > LONGEST_LINE {
             return state;
@@ -79,7 +79,7 @@ impl Syntax {
         let mut at = 0;
         let Language { keyword_lines, comment_lines, .. } = self.language;
         for (begin, role) in [(keyword_lines, Role::Keyword), (comment_lines, Role::Comment)] {
-            if state == State::Code && begin.iter().any(|begin| starts(line, 0, begin)) {
+            if state == LexerState::Code && begin.iter().any(|begin| starts(line, 0, begin)) {
                 emit(0..line.len(), role);
                 return state;
             }
@@ -88,15 +88,15 @@ impl Syntax {
         while at < line.len() {
             let start = at;
             match state {
-                State::Comment(kind, depth) => {
+                LexerState::Comment(kind, depth) => {
                     (at, state) = self.comment(line, at, kind, depth);
                     emit(start..at, Role::Comment);
                 }
-                State::String(kind) => {
+                LexerState::String(kind) => {
                     (at, state) = self.string(line, at, kind);
                     emit(start..at, Role::String);
                 }
-                State::Code => (at, state) = self.code(line, at, &mut first, emit),
+                LexerState::Code => (at, state) = self.code(line, at, &mut first, emit),
             }
         }
         state
@@ -108,21 +108,21 @@ impl Syntax {
         at: usize,
         first: &mut bool,
         emit: &mut dyn FnMut(Range<usize>, Role),
-    ) -> (usize, State) {
+    ) -> (usize, LexerState) {
         let language = self.language;
         if language.line.iter().any(|s| starts(line, at, s) && self.may_comment(line, at)) {
             emit(at..line.len(), Role::Comment);
-            return (line.len(), State::Code);
+            return (line.len(), LexerState::Code);
         }
         if let Some(kind) = language.block.iter().position(|(open, _)| starts(line, at, open)) {
             let open = language.block[kind].0.len();
             emit(at..at + open, Role::Comment);
-            return (at + open, State::Comment(kind as u8, 1));
+            return (at + open, LexerState::Comment(kind as u8, 1));
         }
         if let Some(kind) = language.strings.iter().position(|q| starts(line, at, &q.open)) {
             let (end, state) =
                 self.string(line, at + language.strings[kind].open.len(), kind as u8);
-            let key = *first && self.is_key(line, end) && state == State::Code;
+            let key = *first && self.is_key(line, end) && state == LexerState::Code;
             emit(at..end, if key { Role::Keyword } else { Role::String });
             *first = false;
             return (end, state);
@@ -132,7 +132,7 @@ impl Syntax {
             && let Some(end) = char_literal(line, at)
         {
             emit(at..end, Role::String);
-            return (end, State::Code);
+            return (end, LexerState::Code);
         }
         let is_word = |b: &u8| {
             b.is_ascii_alphanumeric()
@@ -143,7 +143,7 @@ impl Syntax {
         let word = line[at..].iter().take_while(|b| is_word(b)).count();
         if word == 0 {
             *first &= line[at].is_ascii_whitespace() || matches!(line[at], b'-' | b'{' | b',');
-            return (at + 1, State::Code);
+            return (at + 1, LexerState::Code);
         }
         let (end, text) = (at + word, &line[at..at + word]);
         if text[0].is_ascii_digit() {
@@ -160,7 +160,7 @@ impl Syntax {
             }
         }
         *first = false;
-        (end, State::Code)
+        (end, LexerState::Code)
     }
 
     /// In shells `#` starts a comment only after whitespace.
@@ -176,14 +176,14 @@ impl Syntax {
         !key.is_empty() && starts(line[end..].trim_ascii_start(), 0, key)
     }
 
-    fn comment(&self, line: &[u8], mut at: usize, kind: u8, mut depth: u8) -> (usize, State) {
+    fn comment(&self, line: &[u8], mut at: usize, kind: u8, mut depth: u8) -> (usize, LexerState) {
         let (open, close) = &self.language.block[usize::from(kind)];
         while at < line.len() {
             if starts(line, at, close) {
                 at += close.len();
                 depth -= 1;
                 if depth == 0 {
-                    return (at, State::Code);
+                    return (at, LexerState::Code);
                 }
             } else if self.language.nested && starts(line, at, open) {
                 at += open.len();
@@ -192,21 +192,21 @@ impl Syntax {
                 at += 1;
             }
         }
-        (at, State::Comment(kind, depth))
+        (at, LexerState::Comment(kind, depth))
     }
 
-    fn string(&self, line: &[u8], mut at: usize, kind: u8) -> (usize, State) {
+    fn string(&self, line: &[u8], mut at: usize, kind: u8) -> (usize, LexerState) {
         let quote = &self.language.strings[usize::from(kind)];
         while at < line.len() {
             if quote.escapes && line[at] == b'\\' {
                 at = (at + 2).min(line.len());
             } else if starts(line, at, quote.close()) {
-                return (at + quote.close().len(), State::Code);
+                return (at + quote.close().len(), LexerState::Code);
             } else {
                 at += 1;
             }
         }
-        (at, if quote.lines { State::String(kind) } else { State::Code })
+        (at, if quote.lines { LexerState::String(kind) } else { LexerState::Code })
     }
 }
 

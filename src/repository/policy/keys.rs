@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::changeset::globs;
 use crate::proposal::event::BlobRef;
-use crate::spelling::keys::{self, Misread, UnknownKey};
+use crate::spelling::keys::{self, SettingsError, UnknownKey};
 
 /// The effective policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Policy {
     /// `ci_may_apply`: CI may apply proposals.
     pub ci_may_apply: bool,
     /// `purge_persons`: persons needed for a purge.
-    pub purge_persons: Persons,
+    pub purge_persons: PersonCount,
     /// `[evidence]`: confirmation that a decision needs.
     pub evidence: Evidence,
     /// `instruction_files`: globs of files that instruct agents, besides the built-in list.
@@ -42,7 +42,7 @@ pub enum MayMark {
 /// How many persons have to ask for something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(try_from = "i64")]
-pub enum Persons {
+pub enum PersonCount {
     /// The person who does it.
     #[default]
     One,
@@ -50,7 +50,7 @@ pub enum Persons {
     Two,
 }
 
-impl TryFrom<i64> for Persons {
+impl TryFrom<i64> for PersonCount {
     type Error = &'static str;
 
     fn try_from(count: i64) -> Result<Self, Self::Error> {
@@ -86,26 +86,26 @@ pub enum Confirmation {
 /// The file as it is written.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
-struct File {
+struct PolicyFile {
     gate: bool,
     repository: Option<String>,
     agents_may_mark: MayMark,
     ci_may_apply: bool,
-    purge_persons: Persons,
+    purge_persons: PersonCount,
     instruction_files: Vec<String>,
     evidence: Evidence,
 }
 
 /// Why a text is not a policy.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Invalid {
+pub(super) struct PolicyError {
     pub(super) why: String,
     pub(super) hint: Option<String>,
     /// The key with a valid value.
     pub(super) example: Option<String>,
 }
 
-impl From<toml::de::Error> for Invalid {
+impl From<toml::de::Error> for PolicyError {
     fn from(error: toml::de::Error) -> Self {
         Self { why: error.message().to_owned(), hint: None, example: None }
     }
@@ -113,11 +113,11 @@ impl From<toml::de::Error> for Invalid {
 
 impl Policy {
     /// An unknown key is an error: a misspelt one would leave the gate open.
-    pub(super) fn parse(text: &str) -> Result<Self, Invalid> {
+    pub(super) fn parse(text: &str) -> Result<Self, PolicyError> {
         let table: toml::Table = toml::from_str(text)?;
-        let file: File = keys::decode(table.clone()).map_err(|misread| match misread {
-            Misread::Unknown(key) => unknown(key, &table),
-            Misread::Value(at, error) => wrong_value(&at, &table, error.message()),
+        let file: PolicyFile = keys::decode(table.clone()).map_err(|misread| match misread {
+            SettingsError::Unknown(key) => unknown(key, &table),
+            SettingsError::Value(at, error) => wrong_value(&at, &table, error.message()),
         })?;
         if let Some(id) = &file.repository
             && !(id.len() == 32 && id.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')))
@@ -129,7 +129,7 @@ impl Policy {
                 "instruction_files: '{wrong}' is not a glob such as prompts/** or *.prompt.md"
             );
             let example = Some("instruction_files = [\"prompts/**\"]".to_owned());
-            return Err(Invalid { why, hint: None, example });
+            return Err(PolicyError { why, hint: None, example });
         }
         Ok(Self {
             gate: file.gate,
@@ -166,15 +166,16 @@ impl Policy {
     }
 }
 
-fn unknown(key: UnknownKey, table: &toml::Table) -> Invalid {
+fn unknown(key: UnknownKey, table: &toml::Table) -> PolicyError {
     let inside = table.get(&key.at).and_then(toml::Value::as_table);
-    let misplaced = inside
-        .and_then(|inside| keys::of::<File>().into_iter().find(|known| inside.contains_key(known)));
+    let misplaced = inside.and_then(|inside| {
+        keys::of::<PolicyFile>().into_iter().find(|known| inside.contains_key(known))
+    });
     let hint = match misplaced {
         Some(name) => format!("'{name}' stands at the top of the file, outside of any table"),
         None => key.hint,
     };
-    Invalid { why: format!("unknown key '{}'", key.at), hint: Some(hint), example: None }
+    PolicyError { why: format!("unknown key '{}'", key.at), hint: Some(hint), example: None }
 }
 
 /// Keys, their values in words, and an example.
@@ -189,7 +190,7 @@ const VALUES: [(&str, &str, &str); 8] = [
     ("evidence.sensitive", "\"terminal\" or \"flag\"", "\"terminal\""),
 ];
 
-fn wrong_value(at: &str, table: &toml::Table, message: &str) -> Invalid {
+fn wrong_value(at: &str, table: &toml::Table, message: &str) -> PolicyError {
     // The key ends before a list index.
     let key = at.split('[').next().unwrap_or_default();
     let (outer, inner) = key.split_once('.').map_or((key, None), |(a, b)| (a, Some(b)));
@@ -204,18 +205,18 @@ fn wrong_value(at: &str, table: &toml::Table, message: &str) -> Invalid {
                 toml::Value::Array(_) => "another list".to_owned(),
                 value => value.to_string(),
             };
-            Invalid {
+            PolicyError {
                 why: format!("{key} is {value}, not {wanted}"),
                 hint: None,
                 example: Some(format!("{key} = {example}")),
             }
         }
-        _ if key == "evidence" => Invalid {
+        _ if key == "evidence" => PolicyError {
             why: "evidence is not a table".to_owned(),
             hint: None,
             example: Some("evidence.memory = \"terminal\"".to_owned()),
         },
-        _ => Invalid {
+        _ => PolicyError {
             why: if at.is_empty() { message.to_owned() } else { format!("{at}: {message}") },
             hint: None,
             example: None,
@@ -272,7 +273,7 @@ mod tests {
         );
         let policy = Policy::parse(&text).unwrap();
         assert!(policy.gate && policy.ci_may_apply);
-        assert_eq!(policy.purge_persons, Persons::Two);
+        assert_eq!(policy.purge_persons, PersonCount::Two);
         assert_eq!(policy.instruction_files, ["prompts/**"]);
         assert_eq!(policy.repository.as_deref(), Some(ID));
         assert_eq!(policy.agents_may_mark, MayMark::Own);
@@ -354,7 +355,8 @@ mod tests {
             assert_eq!((invalid.why.as_str(), invalid.example.as_deref()), (why, Some(example)));
         }
         let nested = ["evidence.memory", "evidence.sensitive"].map(str::to_owned);
-        let all = keys::of::<File>().into_iter().filter(|key| key != "evidence").chain(nested);
+        let all =
+            keys::of::<PolicyFile>().into_iter().filter(|key| key != "evidence").chain(nested);
         let mut all: Vec<String> = all.collect();
         let mut named: Vec<String> = VALUES.iter().map(|(key, ..)| (*key).to_owned()).collect();
         all.sort_unstable();

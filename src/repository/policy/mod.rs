@@ -8,9 +8,9 @@ mod keys;
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-pub use keys::{Confirmation, Evidence, MayMark, Persons, Policy, template};
+pub use keys::{Confirmation, Evidence, MayMark, PersonCount, Policy, template};
 
-use super::head::Checkout;
+use super::head::HeadState;
 use super::{Repository, codes};
 use crate::changeset::{RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
@@ -97,7 +97,7 @@ impl Repository {
         Ok(self.policy_and_head()?.0)
     }
 
-    pub(crate) fn policy_and_head(&self) -> Result<(Policy, Checkout)> {
+    pub(crate) fn policy_and_head(&self) -> Result<(Policy, HeadState)> {
         let head = self.checkout().map_err(|error| invalid("HEAD", &error))?;
         if let Some(policy) = self.pin.policy() {
             return Ok((policy, head));

@@ -2,22 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::review::{Decision, Part, Review, Unit};
-use super::session::{Slot, Verdict};
+use super::review::{Decision, Review, Unit, UnitKind};
+use super::session::{ReviewSlot, Verdict};
 use crate::proposal::ProposalId;
 use crate::proposal::event::Comment;
 
 /// Anyone who can write the git directory can plant answers: they decide nothing before a last
 /// screen has shown their effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answers {
+pub struct SavedAnswers {
     pub proposal: ProposalId,
     pub intent: Intent,
     outcome: Option<Verdict>,
     /// Hash of the reviewed content; `None` if the decisions no longer count.
     shown: Option<u64>,
     /// By index of the file.
-    decisions: Vec<(usize, Part, Decision)>,
+    decisions: Vec<(usize, UnitKind, Decision)>,
     comments: Vec<Comment>,
 }
 
@@ -43,9 +43,9 @@ impl Intent {
     }
 }
 
-impl Answers {
+impl SavedAnswers {
     /// `None` without answers.
-    pub fn of(slot: &Slot) -> Option<Self> {
+    pub fn of(slot: &ReviewSlot) -> Option<Self> {
         let units = slot.review.iter().flat_map(Review::units);
         let decisions = units.filter_map(|unit| {
             let draft = || unit.draft.clone().map(|bytes| Decision::Edit { bytes });
@@ -98,19 +98,20 @@ impl Answers {
     }
 
     fn on(&self, unit: &Unit) -> Option<&Decision> {
-        let is_it =
-            |(file, part, _): &&(usize, Part, Decision)| (*file, part) == (unit.file, &unit.part);
+        let is_it = |(file, part, _): &&(usize, UnitKind, Decision)| {
+            (*file, part) == (unit.file, &unit.part)
+        };
         self.decisions.iter().find(is_it).map(|(.., decision)| decision)
     }
 
     /// True if only parts of `unit` are decided.
     fn are_in_parts(&self, unit: &Unit) -> bool {
-        let is_part = |(file, part, _): &(usize, Part, Decision)| match (part, &unit.part) {
+        let is_part = |(file, part, _): &(usize, UnitKind, Decision)| match (part, &unit.part) {
             _ if *file != unit.file => false,
-            (Part::Hunk(some), Part::Hunk(all)) => {
+            (UnitKind::Hunk(some), UnitKind::Hunk(all)) => {
                 all.edits.start <= some.edits.start && some.edits.end <= all.edits.end
             }
-            (part, Part::Whole) => *part != Part::Whole,
+            (part, UnitKind::Whole) => *part != UnitKind::Whole,
             _ => false,
         };
         self.on(unit).is_none() && self.decisions.iter().any(is_part)

@@ -1,7 +1,7 @@
 //! Parses a typed comment.
 
-use super::review::Part;
-use super::session::Session;
+use super::review::UnitKind;
+use super::session::ReviewSession;
 use crate::proposal::event::{Comment, CommentKind};
 
 /// Parses `12: why` and `12-14: why`; lines count from 1.
@@ -22,7 +22,7 @@ fn wanted(text: &str) -> (CommentKind, &str) {
     }
 }
 
-impl Session {
+impl ReviewSession {
     /// Parses a comment on the current unit's line, or on lines of the proposed file (`12: …`,
     /// `12-14: …`). A leading `?` asks; `!` suggests, with a replacement that follows later. `None`
     /// without text.
@@ -58,9 +58,9 @@ impl Session {
 
     fn changed_lines(&self) -> Option<(u32, u32)> {
         let review = self.review()?;
-        let Part::Hunk(hunk) = &self.unit()?.part else { return None };
+        let UnitKind::Hunk(hunk) = &self.unit()?.part else { return None };
         // Lines among conflict markers belong to no file.
-        if self.unit()?.unfit.is_some() {
+        if self.unit()?.conflict.is_some() {
             return None;
         }
         let edits = review.file_of(self.unit_index()).diff.edits().get(hunk.edits.clone())?;

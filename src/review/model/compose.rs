@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
-use super::review::{Decision, FileReview, Part, Review, Unit};
-use crate::changeset::entry::EntryKind;
-use crate::changeset::hunks::{Choice, Diff, Edit, Hunk, compose};
+use super::review::{Decision, FileReview, Review, Unit, UnitKind};
+use crate::changeset::change_entry::EntryKind;
+use crate::changeset::hunks::{Choice, Diff, Hunk, LineEdit, compose};
 use crate::changeset::{File, FileChange, RepoPath};
 
-type State = BTreeMap<RepoPath, Option<File>>;
+type FileStates = BTreeMap<RepoPath, Option<File>>;
 
 impl Review {
     /// Undecided units count as left. If everything is taken, exactly the proposed changes. May be
@@ -35,7 +35,7 @@ impl Review {
         if decided.iter().all(|(_, decision)| *decision == Decision::Take) {
             return None;
         }
-        let mut state = State::new();
+        let mut state = FileStates::new();
         let file = &self.files()[file];
         file.write_into(&mut state, &decided);
         state.remove(&file.path)?
@@ -52,14 +52,14 @@ impl Review {
         for (at, file) in self.files().iter().enumerate() {
             let edits = file.edits_to(files);
             let is_in = |unit: &usize| match &self.units()[*unit].part {
-                Part::Hunk(hunk) => {
+                UnitKind::Hunk(hunk) => {
                     let mut own = file.diff.edits()[hunk.edits.clone()].iter();
                     own.all(|edit| edits.contains(&named(&file.diff, edit)))
                 }
-                Part::Whole => {
+                UnitKind::Whole => {
                     file.is_placed_in(files) && files.get(&file.path) == Some(&file.after)
                 }
-                Part::Place => file.is_placed_in(files),
+                UnitKind::Place => file.is_placed_in(files),
             };
             taken.extend(self.units_of(at).filter(is_in));
         }
@@ -68,12 +68,12 @@ impl Review {
         (!taken.is_empty() && together == *files).then_some(taken)
     }
 
-    fn start(&self) -> State {
+    fn start(&self) -> FileStates {
         let originals = self.files().iter().flat_map(|file| &file.originals);
         originals.map(|change| (change.path.clone(), change.before.clone())).collect()
     }
 
-    fn state(&self, decision: impl Fn(usize, &Unit) -> Decision) -> State {
+    fn state(&self, decision: impl Fn(usize, &Unit) -> Decision) -> FileStates {
         let mut state = self.start();
         for (at, file) in self.files().iter().enumerate() {
             let units = self.units_of(at).map(|at| (at, &self.units()[at]));
@@ -88,8 +88,8 @@ impl Review {
     /// names the origin.
     fn difference(
         &self,
-        from: &State,
-        to: &State,
+        from: &FileStates,
+        to: &FileStates,
         moves: impl Fn(bool) -> bool,
     ) -> Vec<FileChange> {
         let mut changes = Vec::new();
@@ -101,7 +101,7 @@ impl Review {
             let origin = self.files().iter().enumerate().find_map(|(at, file)| {
                 let arrives = file.path == *path && before.is_none() && after.is_some();
                 let placed = self.units()[self.units_of(at)].iter().all(|unit| {
-                    unit.part != Part::Place || moves(unit.decision == Some(Decision::Take))
+                    unit.part != UnitKind::Place || moves(unit.decision == Some(Decision::Take))
                 });
                 let origin = file.originals.iter().find(|c| c.path == *path)?.origin.clone();
                 origin.filter(|_| arrives && placed)
@@ -119,7 +119,7 @@ impl Review {
 }
 
 /// Replaced lines, and their replacement.
-fn named(diff: &Diff<'_>, edit: &Edit) -> (Range<usize>, Vec<u8>) {
+fn named(diff: &Diff<'_>, edit: &LineEdit) -> (Range<usize>, Vec<u8>) {
     (edit.before.clone(), diff.after().lines(edit.after.clone()).to_vec())
 }
 
@@ -129,7 +129,7 @@ pub fn rest(review: &Review) -> Vec<FileChange> {
     let everything = review.state(|_, unit| match &unit.decision {
         Some(Decision::Edit { bytes }) => Decision::Edit { bytes: bytes.clone() },
         // Taking the unit would write conflict markers.
-        _ if unit.unfit.is_some() => Decision::Leave,
+        _ if unit.conflict.is_some() => Decision::Leave,
         _ => Decision::Take,
     });
     review.difference(&taken, &everything, |placed| !placed)
@@ -163,8 +163,8 @@ impl FileReview {
         compose(&self.diff, [(hunk, Choice::Replace { before, bytes })])
     }
 
-    fn write_into(&self, state: &mut State, units: &[(&Unit, Decision)]) {
-        let whole = units.iter().find(|(unit, _)| unit.part == Part::Whole);
+    fn write_into(&self, state: &mut FileStates, units: &[(&Unit, Decision)]) {
+        let whole = units.iter().find(|(unit, _)| unit.part == UnitKind::Whole);
         if let Some((_, decision)) = whole {
             match decision {
                 Decision::Leave => {}
@@ -182,13 +182,13 @@ impl FileReview {
             return;
         }
         let (Some(before), Some(after)) = (&self.before, &self.after) else { return };
-        let place = units.iter().find(|(unit, _)| unit.part == Part::Place);
+        let place = units.iter().find(|(unit, _)| unit.part == UnitKind::Place);
         // Without a question, path and mode are equal on both sides.
         let placed = place.is_none_or(|(_, decision)| *decision == Decision::Take);
         let ranges: Vec<_> = units
             .iter()
             .filter_map(|(unit, decision)| match &unit.part {
-                Part::Hunk(hunk) => Some((hunk, self.diff.editable(hunk).0, decision)),
+                UnitKind::Hunk(hunk) => Some((hunk, self.diff.editable(hunk).0, decision)),
                 _ => None,
             })
             .collect();

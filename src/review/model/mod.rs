@@ -7,18 +7,18 @@
 mod answers;
 mod comment;
 mod compose;
-mod keys;
+mod legend;
 mod numbers;
 mod review;
 mod sections;
 mod session;
 
-pub use answers::{Answers, Intent};
+pub use answers::{Intent, SavedAnswers};
 pub use compose::rest;
-pub use keys::{Facilities, Key};
+pub use legend::{Facilities, Key};
 pub use numbers::parse_numbers;
-pub use review::{Decision, FileReview, Part, Quiet, Review, Unit};
-pub use session::{Action, Refusal, Session, Slot, Ticket, Verdict};
+pub use review::{Decision, FileReview, FoldedFiles, Review, Unit, UnitKind};
+pub use session::{Action, QueuedProposal, Refusal, ReviewSession, ReviewSlot, Verdict};
 
 #[cfg(test)]
 mod tests;

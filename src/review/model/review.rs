@@ -9,15 +9,15 @@ use bstr::ByteSlice as _;
 use serde::{Deserialize, Serialize};
 
 use super::sections::Sections;
-use crate::changeset::entry::{Entry, EntryKind, entries};
+use crate::changeset::change_entry::{ChangeEntry, EntryKind, entries};
 use crate::changeset::hunks::{Diff, Hunk};
-use crate::changeset::plan::Reason;
-use crate::changeset::settle::Unfit;
+use crate::changeset::open_conflicts::ConflictedFile;
+use crate::changeset::plan::ConflictReason;
 use crate::changeset::{File, FileChange, RepoPath, bytes};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum UnitKind {
     /// A file as a whole: its creation, deletion, or binary content.
     Whole,
     /// Path and mode, if the content is asked about apart.
@@ -39,7 +39,7 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
     pub file: usize,
-    pub part: Part,
+    pub part: UnitKind,
     pub decision: Option<Decision>,
     /// A saved edit. Its text is not the proposal's, and anyone who can write the git directory can
     /// plant it. It therefore decides nothing: an editor starts with it.
@@ -47,14 +47,22 @@ pub struct Unit {
     /// Changed sections of a memory file.
     pub section: Option<String>,
     /// Conflict: the unit cannot be taken as proposed.
-    pub unfit: Option<Reason>,
+    pub conflict: Option<ConflictReason>,
     /// Reason if the unit folds a file that is not read line by line.
     pub folded: Option<&'static str>,
 }
 
 impl Unit {
-    fn new(file: usize, part: Part) -> Self {
-        Self { file, part, decision: None, draft: None, section: None, unfit: None, folded: None }
+    fn new(file: usize, part: UnitKind) -> Self {
+        Self {
+            file,
+            part,
+            decision: None,
+            draft: None,
+            section: None,
+            conflict: None,
+            folded: None,
+        }
     }
 }
 
@@ -70,7 +78,7 @@ pub struct FileReview {
     /// Original changes: two for a rename, else one.
     pub(super) originals: Vec<FileChange>,
     /// Conflicts with the present file.
-    unfit: Option<Unfit>,
+    unfit: Option<ConflictedFile>,
     /// Reason if the file is not read line by line.
     pub(super) quiet: Option<&'static str>,
 }
@@ -131,21 +139,21 @@ impl FileReview {
         markers
     }
 
-    fn unfit(&self, part: &Part) -> Option<Reason> {
+    fn unfit(&self, part: &UnitKind) -> Option<ConflictReason> {
         let unfit = self.unfit.as_ref()?;
         let is_it = match part {
-            Part::Hunk(hunk) if !unfit.regions.is_empty() => {
+            UnitKind::Hunk(hunk) if !unfit.regions.is_empty() => {
                 let lines = self.changed(hunk);
                 unfit.regions.iter().any(|at| at.start < lines.end && lines.start < at.end)
             }
-            Part::Place => unfit.regions.is_empty(),
+            UnitKind::Place => unfit.regions.is_empty(),
             _ => true,
         };
         is_it.then_some(unfit.reason)
     }
 
-    pub fn entry(&self) -> Entry<'_> {
-        Entry {
+    pub fn entry(&self) -> ChangeEntry<'_> {
+        ChangeEntry {
             kind: self.kind,
             old_path: &self.old_path,
             path: &self.path,
@@ -159,7 +167,7 @@ impl FileReview {
 const LITTLE: usize = 40;
 
 /// Files that are not read line by line, and why.
-pub type Quiet = BTreeMap<RepoPath, &'static str>;
+pub type FoldedFiles = BTreeMap<RepoPath, &'static str>;
 
 #[derive(Clone, Debug)]
 pub struct Review {
@@ -173,14 +181,20 @@ pub struct Review {
 
 impl Review {
     pub fn new(changes: &[FileChange], context: usize) -> Self {
-        Self::folding(changes, &[], &Quiet::new(), context)
+        Self::folding(changes, &[], &FoldedFiles::new(), context)
     }
 
     /// Like [`Review::new`]. `unfit` changes cannot be taken as they are. Files of `quiet` come
     /// last; with several hunks or many lines, each is folded into one decision.
-    pub fn folding(changes: &[FileChange], unfit: &[Unfit], quiet: &Quiet, context: usize) -> Self {
-        let file = |entry: &Entry<'_>| {
-            let is_it = |unfit: &&Unfit| [entry.path, entry.old_path].contains(&&unfit.path);
+    pub fn folding(
+        changes: &[FileChange],
+        unfit: &[ConflictedFile],
+        quiet: &FoldedFiles,
+        context: usize,
+    ) -> Self {
+        let file = |entry: &ChangeEntry<'_>| {
+            let is_it =
+                |unfit: &&ConflictedFile| [entry.path, entry.old_path].contains(&&unfit.path);
             let unfit = unfit.iter().find(is_it).cloned();
             let quiet = quiet.get(entry.path).copied().filter(|_| unfit.is_none());
             FileReview { unfit, quiet, ..file_review(changes, entry) }
@@ -198,20 +212,20 @@ impl Review {
             let both = entry.before.is_some() && entry.after.is_some();
             let apart = both && entry.kind != EntryKind::Copied && !entry.is_whole();
             if let Some(why) = file.quiet.filter(|_| file.is_foldable(context)) {
-                units.push(Unit { folded: Some(why), ..unit(Part::Whole) });
+                units.push(Unit { folded: Some(why), ..unit(UnitKind::Whole) });
             } else if !apart {
-                units.push(unit(Part::Whole));
+                units.push(unit(UnitKind::Whole));
             } else {
                 let modes = (entry.before.map(|f| f.mode), entry.after.map(|f| f.mode));
                 if entry.kind == EntryKind::Renamed || modes.0 != modes.1 {
-                    units.push(unit(Part::Place));
+                    units.push(unit(UnitKind::Place));
                 }
                 let hunks = file.hunks(context).into_iter();
-                units.extend(hunks.map(|hunk| unit(Part::Hunk(hunk))));
+                units.extend(hunks.map(|hunk| unit(UnitKind::Hunk(hunk))));
             }
         }
         for unit in &mut units {
-            unit.unfit = files[unit.file].unfit(&unit.part);
+            unit.conflict = files[unit.file].unfit(&unit.part);
         }
         Self { files, units, context, whole: false, shown: OnceCell::new() }
     }
@@ -227,7 +241,7 @@ impl Review {
         for at in 0..review.files.len() {
             let sections = Sections::of(&review.files[at].diff);
             for unit in review.units_of(at) {
-                if let Part::Hunk(hunk) = &review.units[unit].part {
+                if let UnitKind::Hunk(hunk) = &review.units[unit].part {
                     let label = sections.label(&review.files[at].diff, hunk);
                     review.units[unit].section = label;
                 }
@@ -271,12 +285,12 @@ impl Review {
 
     /// Then the proposal cannot be applied as a whole.
     pub fn is_unfit(&self) -> bool {
-        self.units.iter().any(|unit| unit.unfit.is_some())
+        self.units.iter().any(|unit| unit.conflict.is_some())
     }
 
     /// Sets a decision and returns the previous one. Taking an unfit unit clears the decision.
     pub fn decide(&mut self, unit: usize, decision: Option<Decision>) -> Option<Decision> {
-        let is_unfit = self.units[unit].unfit.is_some();
+        let is_unfit = self.units[unit].conflict.is_some();
         let decision = decision.filter(|said| !(is_unfit && *said == Decision::Take));
         std::mem::replace(&mut self.units[unit].decision, decision)
     }
@@ -299,9 +313,9 @@ impl Review {
     }
 
     pub fn parts(&self, unit: usize) -> Option<Vec<Hunk>> {
-        let Part::Hunk(hunk) = &self.units[unit].part else { return None };
+        let UnitKind::Hunk(hunk) = &self.units[unit].part else { return None };
         // Conflict markers belong together.
-        (hunk.edits.len() > 1 && self.units[unit].unfit.is_none())
+        (hunk.edits.len() > 1 && self.units[unit].conflict.is_none())
             .then(|| self.file_of(unit).diff.split(hunk, self.context))
     }
 
@@ -311,7 +325,7 @@ impl Review {
         let parts = self.parts(unit)?;
         let file = self.units[unit].file;
         let count = parts.len();
-        let parts = parts.into_iter().map(|hunk| Unit::new(file, Part::Hunk(hunk)));
+        let parts = parts.into_iter().map(|hunk| Unit::new(file, UnitKind::Hunk(hunk)));
         self.units.splice(unit..=unit, parts);
         Some(count)
     }
@@ -326,11 +340,11 @@ impl Review {
         match (entry.before, entry.after) {
             (Some(before), Some(after)) if !entry.is_whole() => {
                 if before.mode != after.mode {
-                    parts.push(Part::Place);
+                    parts.push(UnitKind::Place);
                 }
-                parts.extend(self.files[file].hunks(self.context).into_iter().map(Part::Hunk));
+                parts.extend(self.files[file].hunks(self.context).into_iter().map(UnitKind::Hunk));
             }
-            _ => parts.push(Part::Whole),
+            _ => parts.push(UnitKind::Whole),
         }
         let count = parts.len();
         self.units.splice(unit..=unit, parts.into_iter().map(|part| Unit::new(file, part)));
@@ -346,7 +360,7 @@ impl Review {
     /// `None` without text.
     pub fn editable(&self, unit: usize) -> Option<Vec<u8>> {
         let file = self.file_of(unit);
-        if self.units[unit].unfit.is_some()
+        if self.units[unit].conflict.is_some()
             && file.unfit.as_ref().is_some_and(|unfit| !unfit.is_editable)
         {
             return None;
@@ -358,16 +372,16 @@ impl Review {
             return Some(draft.clone());
         }
         match &self.units[unit].part {
-            Part::Hunk(hunk) => {
+            UnitKind::Hunk(hunk) => {
                 let (_, after) = file.diff.editable(hunk);
                 Some(file.diff.after().lines(after).to_vec())
             }
-            Part::Whole if !file.entry().is_whole() => Some(file.after.as_ref()?.bytes.clone()),
+            UnitKind::Whole if !file.entry().is_whole() => Some(file.after.as_ref()?.bytes.clone()),
             _ => None,
         }
     }
 
-    /// True if `text` contains, to the byte, a conflict marker that [`crate::changeset::settle`]
+    /// True if `text` contains, to the byte, a conflict marker that [`crate::changeset::open_conflicts`]
     /// wrote into this file. Similar lines of the file itself are shorter.
     pub fn has_markers(&self, unit: usize, text: &[u8]) -> bool {
         let markers = self.file_of(unit).markers();
@@ -400,14 +414,14 @@ impl Review {
             let file = &self.files[unit.file];
             holds(file.path.as_bstr())
                 || match &unit.part {
-                    Part::Hunk(hunk) => file.diff.lines(hunk).any(|line| holds(line.content())),
+                    UnitKind::Hunk(hunk) => file.diff.lines(hunk).any(|line| holds(line.content())),
                     _ => holds(file.diff.before().bytes()) || holds(file.diff.after().bytes()),
                 }
         })
     }
 }
 
-fn file_review(changes: &[FileChange], entry: &Entry<'_>) -> FileReview {
+fn file_review(changes: &[FileChange], entry: &ChangeEntry<'_>) -> FileReview {
     let own = |path: &RepoPath| changes.iter().find(|change| change.path == *path).cloned();
     let mut originals = Vec::new();
     if entry.kind == EntryKind::Renamed {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::changeset::hunks::{Diff, Edit, Hunk};
+use crate::changeset::hunks::{Diff, Hunk, LineEdit};
 use crate::memory::markdown;
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Sections {
         (!labels.is_empty()).then(|| labels.join(", "))
     }
 
-    fn touched(&self, diff: &Diff<'_>, edit: &Edit) -> Vec<String> {
+    fn touched(&self, diff: &Diff<'_>, edit: &LineEdit) -> Vec<String> {
         let known = |list: &[(Range<usize>, String)], name: &str| list.iter().any(|s| s.1 == name);
         // Blank lines between sections belong to neither.
         let holds = |text: &crate::changeset::hunks::Text<'_>, lines: &Range<usize>| {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::answers::{Answers, Intent};
+use super::answers::{Intent, SavedAnswers};
 use super::review::{Decision, Review, Unit};
 use crate::changeset::FileChange;
 use crate::changeset::marks::Mark;
@@ -13,7 +13,7 @@ use crate::proposal::event::Comment;
 
 /// Known without reading content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ticket {
+pub struct QueuedProposal {
     pub id: ProposalId,
     pub marks: Vec<Mark>,
     /// Event id of the queued revision.
@@ -25,8 +25,8 @@ pub struct Ticket {
 }
 
 #[derive(Clone, Debug)]
-pub struct Slot {
-    pub ticket: Ticket,
+pub struct ReviewSlot {
+    pub ticket: QueuedProposal,
     /// Present once reached.
     pub review: Option<Review>,
     /// Overrides decisions on hunks.
@@ -68,7 +68,7 @@ pub enum Verdict {
     Gone { status: String },
 }
 
-impl Slot {
+impl ReviewSlot {
     pub fn verdict(&self) -> Verdict {
         if let Some(outcome) = &self.outcome {
             return outcome.clone();
@@ -176,7 +176,7 @@ impl Refusal {
 }
 
 #[derive(Clone, Debug)]
-struct Step {
+struct UndoStep {
     slot: usize,
     unit: usize,
     change: Change,
@@ -191,17 +191,17 @@ enum Change {
 }
 
 #[derive(Clone, Debug)]
-pub struct Session {
-    slots: Vec<Slot>,
+pub struct ReviewSession {
+    slots: Vec<ReviewSlot>,
     /// Current proposal; `slots.len()` at the end.
     at: usize,
     unit: usize,
-    history: Vec<Step>,
+    history: Vec<UndoStep>,
 }
 
-impl Session {
-    pub fn new(tickets: Vec<Ticket>) -> Self {
-        let slot = |ticket| Slot {
+impl ReviewSession {
+    pub fn new(tickets: Vec<QueuedProposal>) -> Self {
+        let slot = |ticket| ReviewSlot {
             ticket,
             review: None,
             outcome: None,
@@ -212,7 +212,7 @@ impl Session {
         Self { slots: tickets.into_iter().map(slot).collect(), at: 0, unit: 0, history: Vec::new() }
     }
 
-    pub fn slots(&self) -> &[Slot] {
+    pub fn slots(&self) -> &[ReviewSlot] {
         &self.slots
     }
 
@@ -222,7 +222,7 @@ impl Session {
     }
 
     /// `None` at the end.
-    pub fn slot(&self) -> Option<&Slot> {
+    pub fn slot(&self) -> Option<&ReviewSlot> {
         self.slots.get(self.at)
     }
 
@@ -240,7 +240,7 @@ impl Session {
 
     /// Opens the current proposal with earlier answers, at first those that were saved, at its
     /// first undecided unit.
-    pub fn open(&mut self, mut review: Review, answers: Option<Answers>) {
+    pub fn open(&mut self, mut review: Review, answers: Option<SavedAnswers>) {
         // Earlier steps do not fit the new content.
         self.history.retain(|step| step.slot != self.at);
         if let Some(slot) = self.slots.get_mut(self.at) {
@@ -303,14 +303,14 @@ impl Session {
             Action::ApplyAll if self.review().is_some_and(Review::is_unfit) => {
                 return Err(Refusal::DOES_NOT_FIT);
             }
-            Action::ApplyAll => return self.settle(Verdict::Apply),
-            Action::Reject(reason) => return self.settle(Verdict::Reject { reason }),
+            Action::ApplyAll => return self.decide_whole(Verdict::Apply),
+            Action::Reject(reason) => return self.decide_whole(Verdict::Reject { reason }),
             Action::RequestChanges(reason) => {
-                return self.settle(Verdict::RequestChanges { reason });
+                return self.decide_whole(Verdict::RequestChanges { reason });
             }
             Action::Gone(status) => {
                 // Without an undo step: another process decided.
-                self.gone(self.at, status);
+                self.record_decided_elsewhere(self.at, status);
                 self.leave_slot();
                 return Ok(());
             }
@@ -359,13 +359,13 @@ impl Session {
     }
 
     /// Records a decision made elsewhere.
-    pub fn gone(&mut self, at: usize, status: String) {
+    pub fn record_decided_elsewhere(&mut self, at: usize, status: String) {
         if let Some(slot) = self.slots.get_mut(at) {
             slot.outcome = Some(Verdict::Gone { status });
         }
     }
 
-    pub fn done(&mut self, at: usize, status: &str) {
+    pub fn record_written(&mut self, at: usize, status: &str) {
         if let Some(slot) = self.slots.get_mut(at) {
             slot.done = true;
             slot.outcome = Some(Verdict::Gone { status: status.to_owned() });
@@ -374,14 +374,14 @@ impl Session {
     }
 
     /// Drops written comments.
-    pub fn said(&mut self, at: usize) {
+    pub fn drop_comments(&mut self, at: usize) {
         if let Some(slot) = self.slots.get_mut(at) {
             slot.comments.clear();
         }
     }
 
     /// Drops a written verdict on the whole; decisions on hunks stay.
-    pub fn written(&mut self, at: usize) {
+    pub fn drop_verdict(&mut self, at: usize) {
         if let Some(slot) = self.slots.get_mut(at) {
             slot.outcome = None;
         }
@@ -404,7 +404,7 @@ impl Session {
     }
 
     fn remember(&mut self, change: Change) {
-        self.history.push(Step { slot: self.at, unit: self.unit, change });
+        self.history.push(UndoStep { slot: self.at, unit: self.unit, change });
     }
 
     fn rest_of_file(&self) -> Result<Range<usize>, Refusal> {
@@ -418,7 +418,7 @@ impl Session {
         let first = range.start;
         let review = self.slots[self.at].review.as_mut().ok_or(Refusal::AT_END)?;
         let is_asked = |at: usize| at == first || review.units()[at].decision.is_none();
-        let is_unfit = |at: usize| is_asked(at) && review.units()[at].unfit.is_some();
+        let is_unfit = |at: usize| is_asked(at) && review.units()[at].conflict.is_some();
         if *decision == Decision::Take && range.clone().any(is_unfit) {
             return Err(Refusal::DOES_NOT_FIT);
         }
@@ -446,7 +446,7 @@ impl Session {
         Ok(())
     }
 
-    fn settle(&mut self, outcome: Verdict) -> Result<(), Refusal> {
+    fn decide_whole(&mut self, outcome: Verdict) -> Result<(), Refusal> {
         let slot = self.slots.get_mut(self.at).ok_or(Refusal::AT_END)?;
         let before = slot.outcome.replace(outcome);
         let saved = std::mem::take(&mut slot.saved);

@@ -20,14 +20,14 @@ fn change(name: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
     }
 }
 
-fn ticket(name: &str) -> Ticket {
+fn ticket(name: &str) -> QueuedProposal {
     let id = ProposalId::from_event(&format!("{:0>40}", name));
-    Ticket { id, marks: Vec::new(), revision: String::new(), lines: 0, answers: None }
+    QueuedProposal { id, marks: Vec::new(), revision: String::new(), lines: 0, answers: None }
 }
 
-fn session(proposals: &[Vec<FileChange>]) -> Session {
+fn session(proposals: &[Vec<FileChange>]) -> ReviewSession {
     let tickets = (0..proposals.len()).map(|n| ticket(&format!("{n:x}{n:x}"))).collect();
-    let mut session = Session::new(tickets);
+    let mut session = ReviewSession::new(tickets);
     for changes in proposals {
         session.open(Review::new(changes, 3), None);
         session.act(Action::Skip).unwrap();
@@ -156,7 +156,7 @@ fn memory_is_shown_by_section_and_decided_as_a_whole() {
         sections,
         ["One", "Two", "Four (new), Three (removed)", "Four (new), Three (removed)"]
     );
-    let mut s = Session::new(vec![ticket("1")]);
+    let mut s = ReviewSession::new(vec![ticket("1")]);
     s.open(review, None);
     for action in [
         Action::Take,
@@ -180,7 +180,7 @@ fn memory_is_shown_by_section_and_decided_as_a_whole() {
 
 #[test]
 fn the_legend_lists_only_what_applies() {
-    let legend = |s: &Session| -> String {
+    let legend = |s: &ReviewSession| -> String {
         s.keys(Facilities::default()).iter().map(|key| key.key).collect()
     };
     let mut s = session(&[three_hunks()]);
@@ -206,15 +206,15 @@ fn search_goes_round_and_minds_case_only_with_capitals() {
     assert_eq!(s.act(Action::Search("nowhere".into())), Err(Refusal::NOT_FOUND));
 }
 
-fn saved(session: &Session) -> Answers {
-    let answers = Answers::of(&session.slots()[0]).unwrap();
+fn saved(session: &ReviewSession) -> SavedAnswers {
+    let answers = SavedAnswers::of(&session.slots()[0]).unwrap();
     serde_json::from_slice(&serde_json::to_vec(&answers).unwrap()).unwrap()
 }
 
 #[test]
 fn saved_decisions_count_for_the_same_contents_alone() {
     let mut s = session(&[three_hunks()]);
-    assert_eq!(Answers::of(&s.slots()[0]), None);
+    assert_eq!(SavedAnswers::of(&s.slots()[0]), None);
     s.act(Action::Take).unwrap();
     s.act(Action::Leave).unwrap();
     let answers = saved(&s);
@@ -245,7 +245,7 @@ fn a_saved_edit_is_a_draft_and_no_decision() {
     let mut s = session(&[three_hunks()]);
     s.act(Action::Edit(b"mine\n".to_vec())).unwrap();
     let answers = saved(&s);
-    let mut other = Session::new(vec![ticket("00")]);
+    let mut other = ReviewSession::new(vec![ticket("00")]);
     other.open(Review::new(&three_hunks(), 3), Some(answers.clone()));
     let review = other.review().unwrap();
     assert_eq!((review.decided(), review.editable(0)), (0, Some(b"mine\n".to_vec())));

@@ -3,25 +3,25 @@
 
 use std::collections::BTreeSet;
 
-use super::carry::Decided;
+use super::carry_out::PlannedDecision;
 use super::confirm::outlooks;
-use super::console::Asked;
-use super::host::Order;
-use super::last::Unshown;
+use super::console::AskResult;
+use super::host::DecisionOrder;
+use super::last_screen::UnshownLines;
 use super::{Next, Terminal, screen};
-use crate::changeset::entry::entries;
+use crate::changeset::change_entry::entries;
 use crate::changeset::hunks::Counts;
 use crate::changeset::marks::in_question;
 use crate::error::Result;
 use crate::render::overview::{self, Group, Row};
 use crate::render::style::Role;
-use crate::review::model::{Intent, Key, Slot, Verdict};
+use crate::review::model::{Intent, Key, ReviewSlot, Verdict};
 use crate::text::{self, escape};
 
 const LETTERS: std::ops::RangeInclusive<char> = 'a'..='z';
 
 impl Terminal<'_> {
-    pub(super) fn board(&mut self) -> Asked<Next> {
+    pub(super) fn board(&mut self) -> AskResult<Next> {
         self.current = None;
         loop {
             let groups = self.groups();
@@ -70,7 +70,8 @@ impl Terminal<'_> {
         let mut groups = self.host.overview();
         let slots = self.session.slots();
         let slot = |row: &Row| row.number.and_then(|number| slots.get(number - 1));
-        let is_behind = |slot: &Slot| slot.done || matches!(slot.verdict(), Verdict::Gone { .. });
+        let is_behind =
+            |slot: &ReviewSlot| slot.done || matches!(slot.verdict(), Verdict::Gone { .. });
         for group in &mut groups {
             group.rows.retain(|row| !slot(row).is_some_and(is_behind));
             for row in &mut group.rows {
@@ -116,11 +117,11 @@ impl Terminal<'_> {
         first.filter(|_| found.next().is_none()).or_else(by_number)
     }
 
-    fn decide_on_group(&mut self, groups: &[Group], applies: bool) -> Asked<()> {
+    fn decide_on_group(&mut self, groups: &[Group], applies: bool) -> AskResult<()> {
         let Some(group) = self.choose_group(groups)? else { return Ok(()) };
         let slots = self.session.slots();
         let places = group.rows.iter().filter_map(|row| row.number).map(|number| number - 1);
-        let is_fresh = |slot: &Slot| {
+        let is_fresh = |slot: &ReviewSlot| {
             slot.intent().is_none() && (slot.review.is_some() || slot.ticket.answers.is_none())
         };
         let (fresh, begun): (Vec<usize>, Vec<usize>) = places.partition(|at| is_fresh(&slots[*at]));
@@ -151,7 +152,7 @@ impl Terminal<'_> {
         Ok(())
     }
 
-    fn choose_group<'g>(&mut self, groups: &'g [Group]) -> Asked<Option<&'g Group>> {
+    fn choose_group<'g>(&mut self, groups: &'g [Group]) -> AskResult<Option<&'g Group>> {
         let lettered: Vec<&Group> = groups.iter().filter(|group| group.key.is_some()).collect();
         let (Some(first), Some(last)) = (lettered.first(), lettered.last()) else {
             return Ok(None);
@@ -177,30 +178,30 @@ impl Terminal<'_> {
         places: &[usize],
         verdict: &Verdict,
         left_out: usize,
-    ) -> Asked<bool> {
+    ) -> AskResult<bool> {
         let applies = *verdict == Verdict::Apply;
         let slots = self.session.slots();
-        let order = |at: &usize| Order {
+        let order = |at: &usize| DecisionOrder {
             id: slots[*at].ticket.id.clone(),
             revision: slots[*at].ticket.revision.clone(),
             verdict: verdict.clone(),
             rest: Vec::new(),
             edited: false,
             comments: Vec::new(),
-            take_residue: false,
+            approve_foreign: false,
             // A group is rejected without showing its lines.
             unshown_lines: slots[*at].ticket.lines,
             group: None,
         };
-        let orders: Vec<Order> = places.iter().map(order).collect();
+        let orders: Vec<DecisionOrder> = places.iter().map(order).collect();
         let lines =
             orders.iter().fold(0, |sum: u64, order| sum.saturating_add(order.unshown_lines));
         let planned = self.host.plan(&orders)?;
         let all = places.iter().zip(orders).zip(planned);
-        let all = all.map(|((at, order), outlook)| Decided { at: *at, order, outlook });
-        let all: Vec<Decided> = all.collect();
+        let all = all.map(|((at, order), outlook)| PlannedDecision { at: *at, order, outlook });
+        let all: Vec<PlannedDecision> = all.collect();
         let unshown = self.show_last(&all)?;
-        let (mut decided, mut unshown): (Vec<Decided>, Vec<Unshown>) =
+        let (mut decided, mut unshown): (Vec<PlannedDecision>, Vec<UnshownLines>) =
             all.into_iter().zip(unshown).filter(|(one, _)| one.decides()).unzip();
         if decided.is_empty() {
             self.console.say("None of them can be applied as it is.")?;
@@ -244,7 +245,7 @@ impl Terminal<'_> {
 }
 
 /// `12 proposals by claude · T-2, +84 −31 in 9 files`, counting only what is written.
-fn subject(group: &Group, decided: &[Decided]) -> String {
+fn subject(group: &Group, decided: &[PlannedDecision]) -> String {
     let (mut counts, mut files) = (Counts::default(), BTreeSet::new());
     for (_, outlook) in outlooks(decided) {
         for entry in entries(&outlook.changes).iter().chain(&entries(&outlook.already)) {

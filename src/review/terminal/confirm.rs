@@ -1,9 +1,9 @@
 //! The last screen: shows decisions and what they write, and asks once.
 
-use super::carry::Decided;
-use super::console::Asked;
-use super::last::{self, Unshown};
-use super::{End, Next, Outlook, Terminal, screen};
+use super::carry_out::PlannedDecision;
+use super::console::AskResult;
+use super::last_screen::{self, UnshownLines};
+use super::{DecisionPreview, End, Next, Terminal, screen};
 use crate::changeset::marks::in_question;
 use crate::error::Result;
 use crate::prompt;
@@ -14,7 +14,7 @@ use crate::review::model::{Action, Key, Verdict};
 use crate::text::escape;
 
 impl Terminal<'_> {
-    pub(super) fn confirm(&mut self) -> Asked<Next> {
+    pub(super) fn confirm(&mut self) -> AskResult<Next> {
         self.reach_saved()?;
         self.note_changes()?;
         let mut decided = self.decided()?;
@@ -30,7 +30,7 @@ impl Terminal<'_> {
         }
         let outlooks = outlooks(&decided);
         let foreign = outlooks.iter().any(|(_, it)| !it.foreign.is_empty());
-        let is_shown = |it: &Outlook| !it.changes.is_empty() || !it.already.is_empty();
+        let is_shown = |it: &DecisionPreview| !it.changes.is_empty() || !it.already.is_empty();
         let pages = foreign || outlooks.iter().any(|(_, it)| is_shown(it));
         let marks = in_question(outlooks.iter().map(|(_, it)| it.marks.as_slice()));
         if foreign {
@@ -59,8 +59,8 @@ impl Terminal<'_> {
                 key @ ('y' | 'i') => {
                     for (one, unshown) in decided.iter_mut().zip(&unshown) {
                         let holds = matches!(&one.outlook, Some(Ok(it)) if !it.foreign.is_empty());
-                        one.order.take_residue = key == 'i' && holds;
-                        one.order.unshown_lines = if one.order.take_residue {
+                        one.order.approve_foreign = key == 'i' && holds;
+                        one.order.unshown_lines = if one.order.approve_foreign {
                             unshown.own + unshown.foreign
                         } else {
                             unshown.own
@@ -94,16 +94,16 @@ impl Terminal<'_> {
         &mut self,
         question: &str,
         keys: &[Key],
-        decided: &[Decided],
-        unshown: &mut [Unshown],
-    ) -> Asked<char> {
+        decided: &[PlannedDecision],
+        unshown: &mut [UnshownLines],
+    ) -> AskResult<char> {
         prompt::forget_typed_ahead();
         loop {
             let asked = format!("{question}{}", not_shown(unshown));
             match self.console.choose(&asked, keys)? {
                 'p' => {
                     self.page_last(decided)?;
-                    unshown.fill(Unshown::default());
+                    unshown.fill(UnshownLines::default());
                 }
                 key => return Ok(key),
             }
@@ -111,13 +111,13 @@ impl Terminal<'_> {
     }
 
     /// Returns counts of lines that were on neither this screen nor an earlier one.
-    pub(super) fn show_last(&mut self, decided: &[Decided]) -> Result<Vec<Unshown>> {
+    pub(super) fn show_last(&mut self, decided: &[PlannedDecision]) -> Result<Vec<UnshownLines>> {
         let limit = self.limit();
         // Unshown lines are counted in lines of the unified diff.
         let options = Options { layout: Layout::Unified, ..self.diff_options() };
-        let is_shown = |one: &&Decided| matches!(one.outlook, Some(Ok(_)));
+        let is_shown = |one: &&PlannedDecision| matches!(one.outlook, Some(Ok(_)));
         let earlier = decided.iter().filter(is_shown).map(|one| self.seen.of(one.at)).collect();
-        let (blocks, counted) = last::screen(&outlooks(decided), earlier, &options, limit);
+        let (blocks, counted) = last_screen::screen(&outlooks(decided), earlier, &options, limit);
         self.put(blocks)?;
         for one in decided {
             if let Some(Err(error)) = &one.outlook {
@@ -126,16 +126,16 @@ impl Terminal<'_> {
             }
         }
         let mut counted = counted.into_iter();
-        let unshown = |one: &Decided| match &one.outlook {
+        let unshown = |one: &PlannedDecision| match &one.outlook {
             Some(Ok(_)) => counted.next().unwrap_or_default(),
-            _ => Unshown::default(),
+            _ => UnshownLines::default(),
         };
         Ok(decided.iter().map(unshown).collect())
     }
 
-    fn page_last(&mut self, decided: &[Decided]) -> Result<()> {
+    fn page_last(&mut self, decided: &[PlannedDecision]) -> Result<()> {
         let options = Options { layout: Layout::Unified, ..self.console.options.clone() };
-        let (blocks, _) = last::screen(&outlooks(decided), Vec::new(), &options, usize::MAX);
+        let (blocks, _) = last_screen::screen(&outlooks(decided), Vec::new(), &options, usize::MAX);
         let mut text = String::new();
         blocks.iter().for_each(|block| block.push(&mut text));
         self.host.page(&text)
@@ -155,7 +155,7 @@ impl Terminal<'_> {
             if let Some(what) = self.host.changed(&id, &reached.revision)? {
                 let text = format!("{id} {} meanwhile", screen::gone(&what));
                 self.console.tell(Role::Warn, &text)?;
-                self.session.gone(at, what);
+                self.session.record_decided_elsewhere(at, what);
                 continue;
             }
             for (who, text) in self.host.heard(&id)? {
@@ -168,13 +168,13 @@ impl Terminal<'_> {
     }
 }
 
-pub(super) fn outlooks(decided: &[Decided]) -> Vec<(&ProposalId, &Outlook)> {
+pub(super) fn outlooks(decided: &[PlannedDecision]) -> Vec<(&ProposalId, &DecisionPreview)> {
     let decided = decided.iter();
     decided.filter_map(|one| Some((&one.order.id, one.outlook.as_ref()?.as_ref().ok()?))).collect()
 }
 
 /// ` (3 changed lines not shown; p shows them)`, or nothing.
-fn not_shown(unshown: &[Unshown]) -> String {
+fn not_shown(unshown: &[UnshownLines]) -> String {
     let lines: u64 = unshown.iter().map(|unshown| unshown.own + unshown.foreign).sum();
     match lines {
         0 => String::new(),

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use console::Term;
 
 use crate::error::{Error, Result};
-use crate::prompt::{self, Answer, Press, Prompt};
+use crate::prompt::{self, KeyPress, LineInput, Prompt};
 use crate::render::diff::Options;
 use crate::render::style::Role;
 use crate::render::width;
@@ -28,7 +28,7 @@ impl From<Error> for Halt {
     }
 }
 
-pub(super) type Asked<T> = std::result::Result<T, Halt>;
+pub(super) type AskResult<T> = std::result::Result<T, Halt>;
 
 pub(super) struct Console {
     term: Term,
@@ -85,27 +85,27 @@ impl Console {
     }
 
     /// Enter returns a line feed.
-    pub(super) fn key(&mut self, prompt: &str) -> Asked<char> {
+    pub(super) fn key(&mut self, prompt: &str) -> AskResult<char> {
         self.write(prompt)?;
         loop {
             match self.keyboard.press() {
-                Press::Nothing => {}
-                Press::Enter => {
+                KeyPress::Nothing => {}
+                KeyPress::Enter => {
                     self.say("")?;
                     return Ok('\n');
                 }
-                Press::Pasted => {
+                KeyPress::Pasted => {
                     self.say("")?;
                     self.dim("pasted text decides nothing")?;
                     self.write(prompt)?;
                 }
-                Press::Resumed => {
+                KeyPress::Resumed => {
                     prompt::forget_typed_ahead();
                     self.write(&format!("\n{prompt}"))?;
                 }
-                Press::Interrupt => return Err(Halt::Interrupted),
-                Press::End => return Err(Halt::Ended),
-                Press::Char(key) => {
+                KeyPress::Interrupt => return Err(Halt::Interrupted),
+                KeyPress::End => return Err(Halt::Ended),
+                KeyPress::Char(key) => {
                     self.say(key.encode_utf8(&mut [0; 4]))?;
                     // The terminal may have been resized during the prompt.
                     self.measure();
@@ -115,7 +115,7 @@ impl Console {
         }
     }
 
-    pub(super) fn choose(&mut self, question: &str, keys: &[Key]) -> Asked<char> {
+    pub(super) fn choose(&mut self, question: &str, keys: &[Key]) -> AskResult<char> {
         let prompt = screen::prompt(None, question, keys, &self.options);
         loop {
             match self.key(&prompt)? {
@@ -127,18 +127,18 @@ impl Console {
     }
 
     /// The line begins with `typed`; `None` for Esc.
-    pub(super) fn line(&self, prompt: &str, typed: &str) -> Asked<Option<String>> {
+    pub(super) fn line(&self, prompt: &str, typed: &str) -> AskResult<Option<String>> {
         let answer = self.keyboard.line_from(prompt, typed);
         match answer.map_err(|error| Error::io("read from the terminal", &error))? {
-            Answer::Line(text) => Ok(Some(text)),
-            Answer::Escaped => Ok(None),
-            Answer::Interrupt => Err(Halt::Interrupted),
-            Answer::End => Err(Halt::Ended),
+            LineInput::Line(text) => Ok(Some(text)),
+            LineInput::Escaped => Ok(None),
+            LineInput::Interrupt => Err(Halt::Interrupted),
+            LineInput::End => Err(Halt::Ended),
         }
     }
 
     /// `None` for Esc.
-    pub(super) fn reason(&self, prompt: &str) -> Asked<Option<String>> {
+    pub(super) fn reason(&self, prompt: &str) -> AskResult<Option<String>> {
         loop {
             match self.line(prompt, "")? {
                 Some(text) if text.is_empty() => self.dim(prompt::REASON_WANTED)?,

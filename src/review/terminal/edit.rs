@@ -1,6 +1,6 @@
 //! The reviewer's comments and edits.
 
-use super::console::Asked;
+use super::console::AskResult;
 use super::{Terminal, screen};
 use crate::changeset::RepoPath;
 use crate::error::Result;
@@ -13,7 +13,7 @@ const MOST_SUGGESTED: usize = 64 << 10;
 
 impl Terminal<'_> {
     /// An editor asks for a suggestion's lines.
-    pub(super) fn comment_on(&mut self) -> Asked<Option<Comment>> {
+    pub(super) fn comment_on(&mut self) -> AskResult<Option<Comment>> {
         let prompt = match self.session.comment_line() {
             Some(line) => format!(
                 "Comment on line {line} (N: or N-M: other lines; ? asks, ! suggests; Esc: none): "
@@ -71,7 +71,7 @@ impl Terminal<'_> {
                 self.console.tell(Role::Warn, oddity)?;
             }
             return Ok(Some(edited));
-        } else if unit.unfit.is_some() {
+        } else if unit.conflict.is_some() {
             "unchanged, so nothing is decided"
         } else {
             "unchanged; y takes it as it is"

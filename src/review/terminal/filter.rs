@@ -18,7 +18,7 @@ impl Terminal<'_> {
         let mut options = self.console.options.clone();
         if self.filters() {
             options.syntax = false;
-            options.palette = options.palette.without_words();
+            options.palette = options.palette.without_word_emphasis();
         }
         options
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::host::{Content, Header, Related, RelatedAs, Said};
-use super::said;
+use super::earlier_comments;
+use super::host::{Content, EarlierComment, Header, Related, RelatedAs};
 use super::screen::{inner, push_wrapped};
-use crate::changeset::entry::entries;
+use crate::changeset::change_entry::entries;
 use crate::changeset::hunks::Counts;
 use crate::changeset::marks::Mark;
 use crate::proposal::ProposalId;
@@ -92,12 +92,12 @@ pub(super) fn header(
         let role = if *name == "warning" { Role::Warn } else { Role::Plain };
         push_wrapped(&mut out, options, role, &format!("{name}: {}", cut(text)));
     }
-    let (here, there): (Vec<&Said>, Vec<&Said>) =
+    let (here, there): (Vec<&EarlierComment>, Vec<&EarlierComment>) =
         head.comments.iter().partition(|said| content.shows_at_lines(said));
     for said in there {
-        let text = format!("{}: {}", said::heading(said), cut(&said.body));
+        let text = format!("{}: {}", earlier_comments::heading(said), cut(&said.body));
         push_wrapped(&mut out, options, Role::Comment, text.trim_end_matches(": "));
-        out += &said::lines(said, options, MOST_LINES);
+        out += &earlier_comments::lines(said, options, MOST_LINES);
     }
     if !here.is_empty() {
         let text = format!("{} at the lines they are about", counted(here.len(), "comment"));

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use crate::changeset::marks::Mark;
-use crate::changeset::settle::Unfit;
+use crate::changeset::open_conflicts::ConflictedFile;
 use crate::changeset::{FileChange, RepoPath};
 use crate::error::Result;
 use crate::proposal::ProposalId;
 use crate::proposal::event::Comment;
 use crate::render::overview::Group;
-use crate::review::model::{Answers, Quiet, Verdict};
+use crate::review::model::{FoldedFiles, SavedAnswers, Verdict};
 
 #[derive(Debug)]
-pub enum Loaded {
+pub enum LoadResult {
     Ready(Box<Content>),
     /// Status in a word.
     Gone(String),
@@ -24,27 +24,27 @@ pub struct Content {
     /// Event id of the newest revision.
     pub revision: String,
     /// Proposals below this one, without which it does not fit; often none.
-    pub on: Vec<ProposalId>,
+    pub lower: Vec<ProposalId>,
     /// Changes to the present files.
     pub changes: Vec<FileChange>,
     /// The proposed changes, if different.
     pub proposed: Option<Vec<FileChange>>,
     /// Conflicts of `changes` with the present files.
-    pub unfit: Vec<Unfit>,
+    pub unfit: Vec<ConflictedFile>,
     pub header: Header,
     /// Saved by an earlier review of this revision.
-    pub answers: Option<Answers>,
+    pub answers: Option<SavedAnswers>,
     /// Changes of the revision that the reviewer last saw, if another.
-    pub seen: Option<Vec<FileChange>>,
+    pub seen_changes: Option<Vec<FileChange>>,
     /// Shown by section and decided as a whole.
     pub memory: bool,
     /// Files that are not read line by line, and why: last, and folded.
-    pub quiet: Quiet,
+    pub quiet: FoldedFiles,
 }
 
 impl Content {
     /// True if `said` appears beside its lines.
-    pub(super) fn shows_at_lines(&self, said: &Said) -> bool {
+    pub(super) fn shows_at_lines(&self, said: &EarlierComment) -> bool {
         // Line numbers are those of the proposed file, not of a merged or conflicting one.
         self.proposed.is_none() && self.unfit.is_empty() && said.lines.is_some()
     }
@@ -88,7 +88,7 @@ pub struct Header {
     /// Other facts by name, such as the source of a memory.
     pub notes: Vec<(&'static str, String)>,
     /// Oldest first.
-    pub comments: Vec<Said>,
+    pub comments: Vec<EarlierComment>,
     /// Last command run on the proposal, by whom, and its outcome.
     pub check: Option<String>,
     pub changes_requested: Option<String>,
@@ -97,12 +97,12 @@ pub struct Header {
 
 /// An earlier comment on the proposal. Unescaped: not safe for a terminal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
-    pub by: String,
+pub struct EarlierComment {
+    pub author: String,
     /// `src/a.rs:12-14`; `None` for the whole proposal.
     pub place: Option<String>,
     /// `suggestion` or `question`; `None` for a plain comment.
-    pub wants: Option<String>,
+    pub kind: Option<String>,
     pub body: String,
     /// The lines at the time of the comment.
     pub quote: Option<String>,
@@ -132,7 +132,7 @@ pub enum RelatedAs {
 }
 
 #[derive(Debug)]
-pub struct Order {
+pub struct DecisionOrder {
     pub id: ProposalId,
     /// Event id of the reviewed revision.
     pub revision: String,
@@ -143,7 +143,7 @@ pub struct Order {
     /// Written together with the decision.
     pub comments: Vec<Comment>,
     /// Approves the other changes in these files, too.
-    pub take_residue: bool,
+    pub approve_foreign: bool,
     /// Changed lines that were not on the screen before the answer.
     pub unshown_lines: u64,
     /// Digest of a group decided with one answer.
@@ -151,13 +151,13 @@ pub struct Order {
 }
 
 #[derive(Debug)]
-pub struct Outlook {
+pub struct DecisionPreview {
     /// Files now and afterwards, of written files.
     pub changes: Vec<FileChange>,
     /// Approved changes that the files already have: nothing is written.
     pub already: Vec<FileChange>,
     /// Files that are not read line by line: last, and only in the pager.
-    pub quiet: Quiet,
+    pub quiet: FoldedFiles,
     pub marks: Vec<Mark>,
     /// Other changes in these files against the target commit, neither the proposal's nor written
     /// by applied proposals.
@@ -165,7 +165,7 @@ pub struct Outlook {
 }
 
 #[derive(Debug)]
-pub enum Tried {
+pub enum TrialOutcome {
     Ended(String),
     /// The proposal does not apply to HEAD, or changed meanwhile.
     NotMade {
@@ -183,7 +183,7 @@ pub trait Host {
         id: &ProposalId,
         known: Option<&str>,
         not_taken: &BTreeSet<ProposalId>,
-    ) -> Result<Loaded>;
+    ) -> Result<LoadResult>;
 
     /// `None` while the proposal is pending at `revision`, else the event in a word.
     fn changed(&mut self, id: &ProposalId, revision: &str) -> Result<Option<String>>;
@@ -193,7 +193,7 @@ pub trait Host {
 
     /// Replaces the saved answers about the proposal; `None` removes them. The string is the
     /// revision's event id.
-    fn keep(&mut self, id: &ProposalId, answers: Option<(&str, Answers)>) -> Result<()>;
+    fn keep(&mut self, id: &ProposalId, answers: Option<(&str, SavedAnswers)>) -> Result<()>;
 
     /// `None` if the editor failed.
     fn edit(&mut self, path: &RepoPath, text: &[u8]) -> Result<Option<Vec<u8>>>;
@@ -217,7 +217,7 @@ pub trait Host {
     fn can_try(&self) -> bool;
 
     /// The command's output goes to the terminal.
-    fn try_it(&mut self, id: &ProposalId, revision: &str) -> Result<Tried>;
+    fn try_it(&mut self, id: &ProposalId, revision: &str) -> Result<TrialOutcome>;
 
     /// Writes all comments or none; `revision` is under review.
     fn comment(&mut self, id: &ProposalId, revision: &str, comments: &[Comment]) -> Result<()>;
@@ -225,18 +225,18 @@ pub trait Host {
     /// Plans `orders` in sequence; `None` for an order that writes no file, an error for one that
     /// cannot be carried out. The plan is remembered: [`Host::carry_out`] writes exactly that or
     /// nothing.
-    fn plan(&mut self, orders: &[Order]) -> Result<Vec<Option<Result<Outlook>>>>;
+    fn plan(&mut self, orders: &[DecisionOrder]) -> Result<Vec<Option<Result<DecisionPreview>>>>;
 
     /// Numbered by position in the session.
     fn overview(&mut self) -> Vec<Group>;
 
     /// Digest of deciding `orders` with one answer, as [`Host::plan`] planned them.
-    fn group(&mut self, orders: &[&Order]) -> Result<String>;
+    fn group(&mut self, orders: &[&DecisionOrder]) -> Result<String>;
 
     /// Writes one decision with its comments. Other decisions are not affected.
     ///
     /// # Errors
     /// `changed_since_shown` if the result would differ from [`Host::plan`]'s; otherwise the
     /// reason.
-    fn carry_out(&mut self, order: &Order) -> Result<String>;
+    fn carry_out(&mut self, order: &DecisionOrder) -> Result<String>;
 }

@@ -1,14 +1,14 @@
 //! Leaving a session with unwritten answers.
 
-use super::console::Asked;
+use super::console::AskResult;
 use super::{End, Next, Terminal};
 use crate::error::Result;
 use crate::render::style::Role;
-use crate::review::model::{Answers, Key, Review, Slot, Verdict};
+use crate::review::model::{Key, Review, ReviewSlot, SavedAnswers, Verdict};
 use crate::text;
 
 impl Terminal<'_> {
-    pub(super) fn leave(&mut self) -> Asked<Next> {
+    pub(super) fn leave(&mut self) -> AskResult<Next> {
         if self.session.slots().iter().all(|slot| slot.intent().is_none()) {
             self.say_kept()?;
             return Ok(Next::End(End::Quit));
@@ -38,7 +38,7 @@ impl Terminal<'_> {
     pub(super) fn keep(&mut self, at: usize) -> Result<()> {
         let Some(reached) = &self.reached[at] else { return Ok(()) };
         let slot = &self.session.slots()[at];
-        let answers = Answers::of(slot);
+        let answers = SavedAnswers::of(slot);
         let was_kept = self.kept.contains(&at) || slot.ticket.answers.is_some();
         if answers.is_none() && !was_kept {
             return Ok(());
@@ -69,7 +69,7 @@ impl Terminal<'_> {
     }
 }
 
-fn decisions(slot: &Slot) -> usize {
+fn decisions(slot: &ReviewSlot) -> usize {
     match &slot.outcome {
         Some(Verdict::Gone { .. }) => 0,
         Some(_) => 1,

@@ -1,26 +1,26 @@
 //! Single lines of a hunk, chosen by number.
 
 use super::Terminal;
-use super::console::Asked;
-use crate::changeset::hunks::{Diff, Hunk, Side};
+use super::console::AskResult;
+use crate::changeset::hunks::{Diff, Hunk, LineSide};
 use crate::render::diff::Options;
 use crate::render::style::Role;
 use crate::render::width;
-use crate::review::model::{Action, Part, parse_numbers};
+use crate::review::model::{Action, UnitKind, parse_numbers};
 use crate::text::escape;
 
 impl Terminal<'_> {
-    pub(super) fn choose_lines(&self) -> Asked<Option<Action>> {
+    pub(super) fn choose_lines(&self) -> AskResult<Option<Action>> {
         let (Some(review), Some(unit)) = (self.session.review(), self.session.unit()) else {
             return Ok(None);
         };
-        let Part::Hunk(hunk) = &unit.part else { return Ok(None) };
+        let UnitKind::Hunk(hunk) = &unit.part else { return Ok(None) };
         let diff = &review.file_of(self.session.unit_index()).diff;
         self.console.write(&list(diff, hunk, &self.console.options))?;
         let asked = "Lines to take, such as 1,3-5 (Esc: none of this): ";
         let text = self.console.line(asked, "")?.filter(|text| !text.is_empty());
         let Some(text) = text else { return Ok(None) };
-        let count = diff.lines(hunk).filter(|line| line.side != Side::Context).count();
+        let count = diff.lines(hunk).filter(|line| line.side != LineSide::Context).count();
         let Ok(chosen) = parse_numbers(&text, count) else {
             let text = escape::line(&text);
             self.console.dim(format_args!("'{text}' is not among the lines 1 to {count}"))?;
@@ -37,16 +37,16 @@ impl Terminal<'_> {
 
 /// Numbers changed lines from 1.
 fn list(diff: &Diff<'_>, hunk: &Hunk, options: &Options) -> String {
-    let changed = diff.lines(hunk).filter(|line| line.side != Side::Context).count();
+    let changed = diff.lines(hunk).filter(|line| line.side != LineSide::Context).count();
     let digits = changed.to_string().len();
     let mut number = 0;
     let mut out = String::new();
     for line in diff.lines(hunk) {
         let (role, label) = match line.side {
-            Side::Context => (Role::Plain, String::new()),
+            LineSide::Context => (Role::Plain, String::new()),
             side => {
                 number += 1;
-                let role = if side == Side::Removed { Role::Old } else { Role::New };
+                let role = if side == LineSide::Removed { Role::Old } else { Role::New };
                 (role, number.to_string())
             }
         };

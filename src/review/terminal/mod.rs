@@ -3,36 +3,41 @@
 //! Line mode: nothing is redrawn and scroll-back stays, so it works on every terminal and in a log.
 
 mod board;
-mod carry;
+mod carry_out;
 mod confirm;
 mod console;
+mod earlier_comments;
 mod edit;
 mod filter;
 mod head;
 mod host;
-mod last;
+mod last_screen;
 mod leave;
 mod lines;
+mod load_proposal;
 mod overview;
 mod page;
 mod press;
-mod reach;
-mod said;
 mod screen;
-mod seen;
+mod shown_lines;
 
-pub use host::{Content, Header, Host, Loaded, Order, Outlook, Related, RelatedAs, Said, Tried};
+pub use host::{
+    Content, DecisionOrder, DecisionPreview, EarlierComment, Header, Host, LoadResult, Related,
+    RelatedAs, TrialOutcome,
+};
 pub use screen::{by_section, numbered};
 
 use std::collections::BTreeSet;
 
 use ::console::Term;
 
-use self::console::{Asked, Console, Halt};
-use self::reach::{Current, Reached};
-use self::seen::Seen;
-use super::model::{Action, Facilities, Key, Part, Refusal, Review, Session, Ticket, Verdict};
-use crate::changeset::entry::EntryKind;
+use self::console::{AskResult, Console, Halt};
+use self::load_proposal::{Current, ShownRevision};
+use self::shown_lines::ShownLines;
+use super::model::{
+    Action, Facilities, Key, QueuedProposal, Refusal, Review, ReviewSession, UnitKind, Verdict,
+};
+use crate::changeset::change_entry::EntryKind;
 use crate::error::Result;
 use crate::render::diff::{Options, Painter};
 use crate::text::escape;
@@ -60,16 +65,16 @@ enum Next {
 pub struct Terminal<'h> {
     console: Console,
     host: &'h mut dyn Host,
-    session: Session,
+    session: ReviewSession,
     /// Revision under which each proposal was shown.
-    reached: Vec<Option<Reached>>,
+    reached: Vec<Option<ShownRevision>>,
     /// Decisions that could not be written.
     unwritten: BTreeSet<usize>,
     /// Proposals whose answers this session saved; answers of other reviews stay untouched.
     kept: BTreeSet<usize>,
     current: Option<Current>,
     /// Changed lines shown so far.
-    seen: Seen,
+    seen: ShownLines,
     last_search: String,
     /// Filters diffs through the reviewer's program.
     filter: bool,
@@ -84,17 +89,17 @@ pub struct Terminal<'h> {
 pub fn run(
     term: Term,
     host: &mut dyn Host,
-    tickets: Vec<Ticket>,
+    tickets: Vec<QueuedProposal>,
     options: Options,
     overview: bool,
 ) -> Result<End> {
     let mut terminal = Terminal {
         reached: vec![None; tickets.len()],
-        session: Session::new(tickets),
+        session: ReviewSession::new(tickets),
         unwritten: BTreeSet::new(),
         kept: BTreeSet::new(),
         current: None,
-        seen: Seen::default(),
+        seen: ShownLines::default(),
         last_search: String::new(),
         filter: host.has_filter() && options.palette.is_on(),
         context: options.context,
@@ -121,7 +126,7 @@ pub fn run(
 }
 
 impl Terminal<'_> {
-    fn run(&mut self, first: Next) -> Asked<End> {
+    fn run(&mut self, first: Next) -> AskResult<End> {
         let mut next = first;
         loop {
             next = match next {
@@ -134,7 +139,7 @@ impl Terminal<'_> {
         }
     }
 
-    fn walk(&mut self) -> Asked<Next> {
+    fn walk(&mut self) -> AskResult<Next> {
         while self.session.slot().is_some() {
             self.console.measure();
             if !self.reach()? {
@@ -190,14 +195,14 @@ impl Terminal<'_> {
         let file = review.file_of(self.session.unit_index());
         match &unit.part {
             _ if review.is_whole() => "Decide on all of this",
-            _ if unit.unfit.is_some() => "Settle this conflict",
-            Part::Hunk(_) => "Take this hunk",
-            Part::Place if file.old_path == file.path => "Take this mode",
-            Part::Place => "Take this move",
-            Part::Whole if file.after.is_none() => "Take this deletion",
-            Part::Whole if file.kind == EntryKind::Copied => "Take this copy",
-            Part::Whole if file.before.is_none() => "Take this new file",
-            Part::Whole => "Take this file",
+            _ if unit.conflict.is_some() => "Settle this conflict",
+            UnitKind::Hunk(_) => "Take this hunk",
+            UnitKind::Place if file.old_path == file.path => "Take this mode",
+            UnitKind::Place => "Take this move",
+            UnitKind::Whole if file.after.is_none() => "Take this deletion",
+            UnitKind::Whole if file.kind == EntryKind::Copied => "Take this copy",
+            UnitKind::Whole if file.before.is_none() => "Take this new file",
+            UnitKind::Whole => "Take this file",
         }
     }
 
@@ -241,7 +246,7 @@ impl Terminal<'_> {
         };
         let (mut blocks, lines) =
             screen::unit_and_lines(review, here, &mut painter, &options, limit);
-        let said = said::at_unit(&current.content, review, here, &options);
+        let said = earlier_comments::at_unit(&current.content, review, here, &options);
         blocks.extend(said.map(screen::Block::Text));
         current.painter = Some((unit.file, painter));
         current.unit = Some(here);
@@ -252,7 +257,7 @@ impl Terminal<'_> {
 
     /// Saves the answers about proposal `at`. If the last key left nothing to take, asks about
     /// rejecting; `was` is the verdict before the key.
-    fn after(&mut self, at: usize, was: &Verdict) -> Asked<()> {
+    fn after(&mut self, at: usize, was: &Verdict) -> AskResult<()> {
         let nothing = self.session.slots()[at].verdict() == Verdict::Nothing;
         self.keep(at)?;
         if nothing && *was != Verdict::Nothing {

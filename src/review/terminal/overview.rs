@@ -3,11 +3,11 @@
 use bstr::ByteSlice as _;
 
 use super::screen::{decision, push_wrapped};
-use crate::changeset::hunks::{Hunk, Line, Side};
+use crate::changeset::hunks::{Hunk, Line, LineSide};
 use crate::render::diff::{self, Options};
 use crate::render::style::Role;
 use crate::render::width;
-use crate::review::model::{Part, Review};
+use crate::review::model::{Review, UnitKind};
 use crate::text::{counted, escape};
 
 /// Files listed under a header.
@@ -56,13 +56,14 @@ pub(super) fn hunks(review: &Review, here: usize, options: &Options) -> String {
         let file = review.file_of(at);
         let mark = if at == here { "> " } else { "  " };
         let what = match &unit.part {
-            Part::Hunk(hunk) => first_changed(file.diff.lines(hunk), hunk),
-            Part::Place => "its place or mode".to_owned(),
-            Part::Whole if file.after.is_none() => "deletion".to_owned(),
-            Part::Whole => "the whole file".to_owned(),
+            UnitKind::Hunk(hunk) => first_changed(file.diff.lines(hunk), hunk),
+            UnitKind::Place => "its place or mode".to_owned(),
+            UnitKind::Whole if file.after.is_none() => "deletion".to_owned(),
+            UnitKind::Whole => "the whole file".to_owned(),
         };
         let said = decision(unit).map(|said| format!("  [{said}]")).unwrap_or_default();
-        let text = format!("{mark}{:>digits$}  {}{said}  {what}", at + 1, diff::shown(&file.path));
+        let text =
+            format!("{mark}{:>digits$}  {}{said}  {what}", at + 1, diff::escape_path(&file.path));
         let role = if unit.decision.is_some() { Role::Dim } else { Role::Plain };
         let line = width::fit(&text, options.columns);
         out += &format!("{}\n", options.palette.paint(role, line));
@@ -76,7 +77,7 @@ pub(super) fn hunks(review: &Review, here: usize, options: &Options) -> String {
 
 /// `@@ -1 +1 @@ -the first line that changes`, safe for a terminal.
 fn first_changed<'l>(lines: impl Iterator<Item = Line<'l>>, hunk: &Hunk) -> String {
-    let mut changed = lines.filter(|line| line.side != Side::Context);
+    let mut changed = lines.filter(|line| line.side != LineSide::Context);
     let text = changed.next().map(|line| {
         let content = line.content();
         let start = &content[..content.len().min(200)];

@@ -1,7 +1,7 @@
 //! Looks beyond the current hunk: pager, difftool, trial.
 
-use super::{Terminal, Tried, head, said, screen};
-use crate::changeset::entry::{Entry, entries};
+use super::{Terminal, TrialOutcome, earlier_comments, head, screen};
+use crate::changeset::change_entry::{ChangeEntry, entries};
 use crate::changeset::interdiff::interdiff;
 use crate::error::Result;
 use crate::render::diff::{self, Options};
@@ -15,7 +15,7 @@ impl Terminal<'_> {
         let at = self.session.unit_index();
         let file = review.file_of(at);
         let edited = review.edited(review.units()[at].file);
-        let entry = Entry { after: edited.as_ref().or(file.after.as_ref()), ..file.entry() };
+        let entry = ChangeEntry { after: edited.as_ref().or(file.after.as_ref()), ..file.entry() };
         let mut text = String::new();
         let options = Options { context: usize::MAX / 4, ..self.console.options.clone() };
         diff::push_entry(&mut text, &entry, &options);
@@ -39,10 +39,11 @@ impl Terminal<'_> {
             text += &format!("! {}\n", escape::line(warning));
         }
         for said in &content.header.comments {
-            text += &format!("\n{}\n{}\n", said::heading(said), escape::block(&said.body));
-            text += &said::lines(said, options, usize::MAX);
+            text +=
+                &format!("\n{}\n{}\n", earlier_comments::heading(said), escape::block(&said.body));
+            text += &earlier_comments::lines(said, options, usize::MAX);
         }
-        if let Some(seen) = &content.seen {
+        if let Some(seen) = &content.seen_changes {
             text += "\nChanged since the revision you saw:\n";
             let now = content.proposed.as_ref().unwrap_or(&content.changes);
             text += &diff::changeset(&interdiff(seen, now), options);
@@ -102,11 +103,11 @@ impl Terminal<'_> {
             return Ok(());
         }
         match self.host.try_it(&id, &revision) {
-            Ok(Tried::Ended(how)) => {
+            Ok(TrialOutcome::Ended(how)) => {
                 let besides = self.session.review().map_or("", beside_decisions);
                 self.console.say(&format!("{}{besides}", escape::line(&how)))?;
             }
-            Ok(Tried::NotMade { why, hint }) => {
+            Ok(TrialOutcome::NotMade { why, hint }) => {
                 self.console.tell(Role::Warn, &format!("not tried: {}", escape::line(&why)))?;
                 if let Some(hint) = hint {
                     self.console.dim(format_args!("hint: {}", escape::line(&hint)))?;

@@ -1,7 +1,7 @@
 //! Keys of the walk from unit to unit, and the actions that they start.
 
-use super::console::Asked;
-use super::said::{noun, on};
+use super::console::AskResult;
+use super::earlier_comments::{noun, on};
 use super::{Terminal, overview, screen};
 use crate::error::Result;
 use crate::render::diff::Layout;
@@ -13,7 +13,7 @@ const STEP: usize = 3;
 
 impl Terminal<'_> {
     /// `key` must apply.
-    pub(super) fn press(&mut self, key: char) -> Asked<()> {
+    pub(super) fn press(&mut self, key: char) -> AskResult<()> {
         match key {
             '+' => self.show_context(self.console.options.context.saturating_add(STEP)),
             '-' => self.show_context(self.console.options.context.saturating_sub(STEP)),
@@ -34,7 +34,7 @@ impl Terminal<'_> {
     }
 
     /// `None` if the reviewer aborts a question.
-    fn action(&mut self, key: char) -> Asked<Option<Action>> {
+    fn action(&mut self, key: char) -> AskResult<Option<Action>> {
         Ok(match key {
             'y' => Some(Action::Take),
             'n' => Some(Action::Leave),
@@ -104,7 +104,7 @@ impl Terminal<'_> {
         }
     }
 
-    fn search(&mut self) -> Asked<Option<String>> {
+    fn search(&mut self) -> AskResult<Option<String>> {
         let Some(text) = self.console.line("Search (Esc: do not): ", "")? else { return Ok(None) };
         if !text.is_empty() {
             self.last_search = text;
@@ -112,7 +112,7 @@ impl Terminal<'_> {
         Ok((!self.last_search.is_empty()).then(|| self.last_search.clone()))
     }
 
-    fn wanted_changes(&self) -> Asked<Option<String>> {
+    fn wanted_changes(&self) -> AskResult<Option<String>> {
         let asked = "What should change (Esc: nothing): ";
         // Comments already say it.
         if self.session.slot().is_some_and(|slot| !slot.comments.is_empty()) {
@@ -122,7 +122,7 @@ impl Terminal<'_> {
         }
     }
 
-    fn choose_hunk(&self) -> Asked<Option<usize>> {
+    fn choose_hunk(&self) -> AskResult<Option<usize>> {
         let Some(review) = self.session.review() else { return Ok(None) };
         let list = overview::hunks(review, self.session.unit_index(), &self.console.options);
         self.console.write(&list)?;
@@ -135,7 +135,7 @@ impl Terminal<'_> {
         Ok(number)
     }
 
-    fn choose_file(&self) -> Asked<Option<usize>> {
+    fn choose_file(&self) -> AskResult<Option<usize>> {
         let Some(review) = self.session.review() else { return Ok(None) };
         self.console.write(&overview::files(review, usize::MAX, &self.console.options))?;
         let asked = "Go to file, by number or part of its path (Esc: stay): ";

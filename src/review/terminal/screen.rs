@@ -1,17 +1,19 @@
 //! Screens of a session as text. Pure; escapes everything from a proposal.
 
+use super::earlier_comments::{noun, on};
 use super::host::Content;
-use super::said::{noun, on};
-use super::seen::Lines;
+use super::shown_lines::ScreenLines;
 use crate::changeset::FileChange;
-use crate::changeset::entry::{Entry, EntryKind, entries};
+use crate::changeset::change_entry::{ChangeEntry, EntryKind, entries};
 use crate::changeset::hunks::{Counts, Diff};
 use crate::changeset::interdiff::interdiff;
-use crate::changeset::plan::Reason;
+use crate::changeset::plan::ConflictReason;
 use crate::render::diff::{self, Layout, Options, Painter};
 use crate::render::style::{Palette, Role};
 use crate::render::width;
-use crate::review::model::{Decision, FileReview, Key, Part, Review, Slot, Unit, Verdict};
+use crate::review::model::{
+    Decision, FileReview, Key, Review, ReviewSlot, Unit, UnitKind, Verdict,
+};
 use crate::text::{counted, escape};
 
 /// Columns without the margin.
@@ -94,7 +96,7 @@ pub(super) fn unit_and_lines(
     painter: &mut Painter,
     options: &Options,
     limit: usize,
-) -> (Vec<Block>, Lines) {
+) -> (Vec<Block>, ScreenLines) {
     let palette = &options.palette;
     let unit = &review.units()[at];
     let file = review.file_of(at);
@@ -106,49 +108,53 @@ pub(super) fn unit_and_lines(
         title += &format!("  [{said}]");
     }
     title.push('\n');
-    let mut page =
-        Page { blocks: vec![Block::Text(title)], options, limit, lines: Lines::default() };
-    if !matches!(unit.part, Part::Hunk(_)) && unit.folded.is_none() {
+    let mut page = UnitPage {
+        blocks: vec![Block::Text(title)],
+        options,
+        limit,
+        lines: ScreenLines::default(),
+    };
+    if !matches!(unit.part, UnitKind::Hunk(_)) && unit.folded.is_none() {
         page.lines.file(&file.path);
     }
-    if let Some(reason) = unit.unfit.filter(|_| unit.decision.is_none()) {
+    if let Some(reason) = unit.conflict.filter(|_| unit.decision.is_none()) {
         let way = match (reason, review.editable(at)) {
             (_, None) => "n skips it, x sends the proposal back",
-            (Reason::Missing, _) => "e makes a new file of it, n skips it",
+            (ConflictReason::Missing, _) => "e makes a new file of it, n skips it",
             _ => "e edits both versions into one, n keeps what is there",
         };
-        let path = diff::shown(&file.path);
+        let path = diff::escape_path(&file.path);
         let mut lines = String::new();
         let text = format!("! conflict: {path} {}; {way}", reason.meaning());
         push_wrapped(&mut lines, options, Role::Warn, &text);
         page.blocks.push(Block::Text(lines));
     }
     match &unit.part {
-        Part::Place => {
+        UnitKind::Place => {
             for line in place(&file.entry()) {
                 page.line(&palette.paint(Role::Frag, line));
             }
         }
-        Part::Whole if unit.folded.is_some() => page.folded(file, unit),
-        Part::Hunk(hunk) => match &unit.decision {
+        UnitKind::Whole if unit.folded.is_some() => page.folded(file, unit),
+        UnitKind::Hunk(hunk) => match &unit.decision {
             // Shows the whole file as it will be written: text that an editor leaves without a
             // final line feed gets one where lines follow.
             Some(Decision::Edit { bytes }) => {
                 page.edited(file, file.diff.before().bytes(), &file.with_edited(hunk, bytes));
             }
             // Changed context extends at most to neighbouring hunks.
-            _ if unit.unfit.is_none() && options.context != review.context() => {
+            _ if unit.conflict.is_none() && options.context != review.context() => {
                 let hunk = file.diff.hunk(hunk.edits.clone(), options.context);
                 page.rows(file, &file.diff, &[&hunk], painter);
             }
             _ => page.rows(file, &file.diff, &[hunk], painter),
         },
-        Part::Whole if file.entry().is_whole() => {
+        UnitKind::Whole if file.entry().is_whole() => {
             for line in diff::header(&file.entry(), &Palette::plain()).iter().skip(1) {
                 page.line(line);
             }
         }
-        Part::Whole => match &unit.decision {
+        UnitKind::Whole => match &unit.decision {
             Some(Decision::Edit { bytes }) => page.edited(file, b"", bytes),
             _ => {
                 let hunks = file.diff.hunks(options.context);
@@ -216,15 +222,15 @@ fn list(review: &Review, options: &Options, number: impl Fn(usize) -> Option<Str
     out
 }
 
-struct Page<'o> {
+struct UnitPage<'o> {
     blocks: Vec<Block>,
     options: &'o Options,
     limit: usize,
     /// Changed lines shown.
-    lines: Lines,
+    lines: ScreenLines,
 }
 
-impl Page<'_> {
+impl UnitPage<'_> {
     fn line(&mut self, line: &str) {
         self.blocks.push(Block::Text(format!("{line}\n")));
     }
@@ -287,7 +293,7 @@ impl Page<'_> {
 }
 
 /// Rename and mode lines of git's header.
-pub(super) fn place(entry: &Entry<'_>) -> Vec<String> {
+pub(super) fn place(entry: &ChangeEntry<'_>) -> Vec<String> {
     let header = diff::header(entry, &Palette::plain());
     let keep = |line: &String| {
         ["old mode", "new mode", "rename"].iter().any(|start| line.starts_with(start))
@@ -347,7 +353,7 @@ pub(super) fn help(keys: &[Key], options: &Options) -> String {
 }
 
 /// One line for each answered proposal, and a count of the others.
-pub(super) fn summary(slots: &[Slot], options: &Options) -> String {
+pub(super) fn summary(slots: &[ReviewSlot], options: &Options) -> String {
     let palette = &options.palette;
     let mut out = String::from("\n");
     out += &palette.paint(Role::Title, "Decided:");
@@ -414,7 +420,7 @@ pub(super) fn gone(status: &str) -> String {
     }
 }
 
-fn part(slot: &Slot, changes: &[FileChange]) -> String {
+fn part(slot: &ReviewSlot, changes: &[FileChange]) -> String {
     let mut counts = Counts::default();
     for entry in entries(changes) {
         counts += entry.counts();

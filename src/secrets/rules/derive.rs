@@ -16,7 +16,7 @@ pub const MIN_KEYWORD: usize = 3;
 const MAX_SET: usize = 40;
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Derived {
+pub struct Keywords {
     /// Lower case; every match contains at least one, in any case.
     pub keywords: Vec<String>,
     /// Keywords in the case of the pattern; empty if the pattern ignores case.
@@ -25,7 +25,7 @@ pub struct Derived {
     pub max_len: usize,
 }
 
-pub fn derive(pattern: &str) -> Result<Derived, String> {
+pub fn derive(pattern: &str) -> Result<Keywords, String> {
     let hir = ParserBuilder::new()
         .unicode(false)
         .utf8(false)
@@ -51,7 +51,7 @@ pub fn derive(pattern: &str) -> Result<Derived, String> {
     if keywords.iter().any(|k| k.len() < MIN_KEYWORD) {
         return Err(format!("has keywords that are too short: {keywords:?}"));
     }
-    Ok(Derived { keywords, cased, max_len })
+    Ok(Keywords { keywords, cased, max_len })
 }
 
 /// The best literals, sorted; lower case with `fold`.
@@ -65,12 +65,12 @@ fn literals(hir: &Hir, fold: bool) -> Result<Vec<String>, String> {
 type Set = Vec<Vec<u8>>;
 
 /// `exact`: all matches of the pattern. `required`: every match contains one of these.
-struct Info {
+struct LiteralSets {
     exact: Option<Set>,
     required: Option<Set>,
 }
 
-impl Info {
+impl LiteralSets {
     fn nothing() -> Self {
         Self { exact: None, required: None }
     }
@@ -108,15 +108,15 @@ fn cross(left: &Set, right: &Set) -> Option<Set> {
     Some(set)
 }
 
-fn info(hir: &Hir, fold: bool) -> Info {
+fn info(hir: &Hir, fold: bool) -> LiteralSets {
     match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => Info::exact(vec![Vec::new()]),
-        HirKind::Literal(literal) => Info::exact(vec![folded(&literal.0, fold)]),
+        HirKind::Empty | HirKind::Look(_) => LiteralSets::exact(vec![Vec::new()]),
+        HirKind::Literal(literal) => LiteralSets::exact(vec![folded(&literal.0, fold)]),
         HirKind::Class(class) => class_info(class, fold),
         HirKind::Capture(capture) => info(&capture.sub, fold),
         HirKind::Repetition(repetition) => {
             if repetition.min == 0 {
-                return Info::nothing();
+                return LiteralSets::nothing();
             }
             let sub = info(&repetition.sub, fold);
             match (&sub.exact, repetition.max) {
@@ -125,12 +125,12 @@ fn info(hir: &Hir, fold: bool) -> Info {
                     for _ in 1..max {
                         match cross(&all, set) {
                             Some(longer) => all = longer,
-                            None => return Info { exact: None, required: sub.best() },
+                            None => return LiteralSets { exact: None, required: sub.best() },
                         }
                     }
-                    Info::exact(all)
+                    LiteralSets::exact(all)
                 }
-                _ => Info { exact: None, required: sub.best() },
+                _ => LiteralSets { exact: None, required: sub.best() },
             }
         }
         HirKind::Concat(parts) => concat_info(parts, fold),
@@ -142,8 +142,8 @@ fn folded(literal: &[u8], fold: bool) -> Vec<u8> {
     if fold { literal.to_ascii_lowercase() } else { literal.to_vec() }
 }
 
-fn class_info(class: &Class, fold: bool) -> Info {
-    let Class::Bytes(bytes) = class else { return Info::nothing() };
+fn class_info(class: &Class, fold: bool) -> LiteralSets {
+    let Class::Bytes(bytes) = class else { return LiteralSets::nothing() };
     let mut set: Set = Vec::new();
     for range in bytes.ranges() {
         for byte in range.start()..=range.end() {
@@ -152,14 +152,14 @@ fn class_info(class: &Class, fold: bool) -> Info {
                 set.push(one);
             }
             if set.len() > 10 {
-                return Info::nothing();
+                return LiteralSets::nothing();
             }
         }
     }
-    Info::exact(set)
+    LiteralSets::exact(set)
 }
 
-fn concat_info(parts: &[Hir], fold: bool) -> Info {
+fn concat_info(parts: &[Hir], fold: bool) -> LiteralSets {
     let mut required: Option<Set> = None;
     let mut run: Set = vec![Vec::new()];
     let mut all_exact = true;
@@ -178,28 +178,32 @@ fn concat_info(parts: &[Hir], fold: bool) -> Info {
         required = better(required, part.best());
     }
     if all_exact {
-        return Info::exact(run);
+        return LiteralSets::exact(run);
     }
-    Info { exact: None, required: better(required, Some(run)) }
+    LiteralSets { exact: None, required: better(required, Some(run)) }
 }
 
-fn alternation_info(parts: &[Hir], fold: bool) -> Info {
-    let infos: Vec<Info> = parts.iter().map(|part| info(part, fold)).collect();
+fn alternation_info(parts: &[Hir], fold: bool) -> LiteralSets {
+    let infos: Vec<LiteralSets> = parts.iter().map(|part| info(part, fold)).collect();
     if infos.iter().all(|i| i.exact.is_some()) {
         let all: Set = infos.into_iter().filter_map(|i| i.exact).flatten().collect();
         if all.len() <= MAX_SET {
-            return Info::exact(all);
+            return LiteralSets::exact(all);
         }
-        return Info::nothing();
+        return LiteralSets::nothing();
     }
     let mut all: Set = Vec::new();
     for part in infos {
         match part.best() {
             Some(set) => all.extend(set),
-            None => return Info::nothing(),
+            None => return LiteralSets::nothing(),
         }
     }
-    if all.len() > MAX_SET { Info::nothing() } else { Info { exact: None, required: Some(all) } }
+    if all.len() > MAX_SET {
+        LiteralSets::nothing()
+    } else {
+        LiteralSets { exact: None, required: Some(all) }
+    }
 }
 
 fn can_match_line_feed(hir: &Hir) -> bool {

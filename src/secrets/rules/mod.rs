@@ -45,7 +45,7 @@ type Compiled = (Regex, Option<Regex>);
 
 impl Rule {
     /// False if `hit` lacks the case of the pattern.
-    pub(super) fn wants(&self, hit: &[u8]) -> bool {
+    pub(super) fn accepts_case(&self, hit: &[u8]) -> bool {
         self.cased.is_empty() || self.cased.iter().any(|k| hit == k.as_bytes())
     }
 

@@ -24,9 +24,9 @@ fn examples() -> Vec<Examples> {
 }
 
 /// Deterministic: examples must not change between runs.
-struct Made(u64);
+struct Generator(u64);
 
-impl Made {
+impl Generator {
     fn next(&mut self, below: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -80,7 +80,7 @@ fn alphabet(name: &str) -> Option<&'static str> {
 fn there_are_enough_rules_and_each_knows_its_examples() {
     assert!(RULES.len() >= 100, "{}", RULES.len());
     let scanner = Scanner::default();
-    let mut made = Made(7);
+    let mut made = Generator(7);
     let mut wrong = Vec::new();
     for rule in examples() {
         for template in &rule.positive {
@@ -153,7 +153,7 @@ fn derivation_keeps_every_alternative() {
 
 fn dense() -> impl Strategy<Value = String> {
     let pieces: Vec<String> = {
-        let mut made = Made(11);
+        let mut made = Generator(11);
         let all = examples();
         let templates = all.iter().flat_map(|r| r.positive.iter().chain(&r.negative));
         let mut pieces: Vec<String> = templates.map(|t| made.fill(t)).collect();

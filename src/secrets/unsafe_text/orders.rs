@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::{Place, Severity};
+use super::{IssueSeverity, UnsafeSpan};
 
 /// Kind, message and case-insensitive pattern.
 const ORDERS: &[(&str, &str, &str)] = &[
@@ -84,7 +84,7 @@ fn regex(index: usize) -> Option<&'static Regex> {
         .as_ref()
 }
 
-pub(super) fn scan(text: &[u8], found: &mut Vec<Place>) {
+pub(super) fn scan(text: &[u8], found: &mut Vec<UnsafeSpan>) {
     for (index, (kind, message, _)) in ORDERS.iter().enumerate() {
         let Some(regex) = regex(index) else { continue };
         for hit in regex.find_iter(text) {
@@ -96,9 +96,9 @@ pub(super) fn scan(text: &[u8], found: &mut Vec<Place>) {
             {
                 continue;
             }
-            found.push(Place {
+            found.push(UnsafeSpan {
                 kind,
-                severity: Severity::Warning,
+                severity: IssueSeverity::Warning,
                 start: hit.start(),
                 end: hit.end(),
                 message: (*message).to_owned(),

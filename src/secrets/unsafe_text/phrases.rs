@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use aho_corasick::AhoCorasick;
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::{Place, Severity};
+use super::{IssueSeverity, UnsafeSpan};
 
 /// Spaces, line breaks and Markdown decoration between two words.
 const GAP: &str = r"(?:[\s*_>#`~|/\-]{1,8})";
@@ -106,18 +106,18 @@ fn regex(index: usize) -> Option<&'static Regex> {
         .as_ref()
 }
 
-pub(super) fn scan(text: &[u8], found: &mut Vec<Place>) {
+pub(super) fn scan(text: &[u8], found: &mut Vec<UnsafeSpan>) {
     let Some(keywords) = &phrases().keywords else { return };
     let mut wanted = vec![false; PHRASES.len()];
     for hit in keywords.find_overlapping_iter(text) {
         wanted[phrases().owner[hit.pattern().as_usize()]] = true;
     }
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<UnsafeSpan> = Vec::new();
     for index in (0..PHRASES.len()).filter(|i| wanted[*i]) {
         let Some(regex) = regex(index) else { continue };
-        places.extend(regex.find_iter(text).map(|m| Place {
+        places.extend(regex.find_iter(text).map(|m| UnsafeSpan {
             kind: "agent_instruction",
-            severity: Severity::Warning,
+            severity: IssueSeverity::Warning,
             start: m.start(),
             end: m.end(),
             message: PHRASES[index].0.to_string(),
@@ -135,7 +135,7 @@ pub(super) fn scan(text: &[u8], found: &mut Vec<Place>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, check};
+    use super::super::{IssueSeverity, check};
     use super::*;
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
             assert!(
                 issues
                     .iter()
-                    .any(|i| i.kind == "agent_instruction" && i.severity == Severity::Warning),
+                    .any(|i| i.kind == "agent_instruction" && i.severity == IssueSeverity::Warning),
                 "{text}"
             );
         }

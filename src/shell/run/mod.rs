@@ -33,10 +33,10 @@ use rustix::process::{
 };
 
 use super::plan::Plan;
-use super::programs::Found;
-use super::reads::Reads;
+use super::programs::AllowedPrograms;
+use super::read_grants::ReadGrants;
 use super::sandbox::{self, Confinement};
-use super::{World, git, mask};
+use super::{Machine, git, mask};
 use crate::error::{Error, Result};
 use capture::Capture;
 
@@ -77,17 +77,17 @@ pub struct RunOutcome {
 
 /// # Errors
 /// `io_error` if no process or sandbox can be created. A failing command is an outcome.
-pub fn run(plan: &Plan, request: &Request, world: &World) -> Result<RunOutcome> {
-    let mut found = Found::default();
+pub fn run(plan: &Plan, request: &Request, world: &Machine) -> Result<RunOutcome> {
+    let mut found = AllowedPrograms::default();
     for name in &plan.programs {
         world.search.add(name, world.home.as_deref(), &mut found);
     }
     let reads = if plan.programs.is_empty() && !plan.text.contains('<') {
-        Reads::of_names(world)
+        ReadGrants::of_names(world)
     } else {
-        Reads::of_files(world, &found.directories)
+        ReadGrants::of_files(world, &found.directories)
     };
-    let mut command = match &plan.alone {
+    let mut command = match &plan.argv {
         Some(argv) => {
             let mut command = Command::new(&argv[0]);
             command.args(&argv[1..]);
@@ -110,14 +110,14 @@ pub fn run_unchecked(
     text: &str,
     programs: Vec<PathBuf>,
     request: &Request,
-    world: &World,
+    world: &Machine,
 ) -> Result<RunOutcome> {
-    let mut found = Found { programs, ..Found::default() };
+    let mut found = AllowedPrograms { programs, ..AllowedPrograms::default() };
     let mut command = shell(text, world, &mut found);
-    start(&mut command, found.programs, Reads::of_files(world, &[]), request, world)
+    start(&mut command, found.programs, ReadGrants::of_files(world, &[]), request, world)
 }
 
-fn shell(text: &str, world: &World, found: &mut Found) -> Command {
+fn shell(text: &str, world: &Machine, found: &mut AllowedPrograms) -> Command {
     world.search.add_program(&world.shell, found);
     let mut command = Command::new(&world.shell);
     // bash behaves as `sh` under this name.
@@ -128,9 +128,9 @@ fn shell(text: &str, world: &World, found: &mut Found) -> Command {
 fn start(
     command: &mut Command,
     programs: Vec<PathBuf>,
-    reads: Reads,
+    reads: ReadGrants,
     request: &Request,
-    world: &World,
+    world: &Machine,
 ) -> Result<RunOutcome> {
     let begun = Instant::now();
     let failed = |error: io::Error| Error::io("run a command in the sandbox", &error);
@@ -141,9 +141,9 @@ fn start(
     let (output, write) = io::pipe().map_err(failed)?;
     let copy = write.try_clone().map_err(failed)?;
     command.stdin(Stdio::null()).stdout(write).stderr(copy);
-    let Reads { whole, listed, unread, is_cut } = reads;
+    let ReadGrants { readable: whole, listed, unread, is_cut } = reads;
     let seconds = request.timeout.as_secs() + 1;
-    let confinement = Confinement { programs, whole, listed, seconds };
+    let confinement = Confinement { programs, readable: whole, listed, seconds };
     let programs = Programs::start(command, &confinement, world).map_err(failed)?;
     // The command keeps the pipe's write ends; close them.
     command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -191,7 +191,11 @@ struct Programs {
 }
 
 impl Programs {
-    fn start(command: &mut Command, confinement: &Confinement, world: &World) -> io::Result<Self> {
+    fn start(
+        command: &mut Command,
+        confinement: &Confinement,
+        world: &Machine,
+    ) -> io::Result<Self> {
         let watcher = watch::Watcher::start()?;
         sandbox::confine(command, confinement, world.layers, watcher.pipe())?;
         let first = command.spawn()?;

@@ -39,7 +39,7 @@ fn built(confinement: &Confinement) -> Result<RulesetCreated, RulesetError> {
     for path in &confinement.listed {
         rules = grant(rules, path, AccessFs::ReadDir.into())?;
     }
-    for path in &confinement.whole {
+    for path in &confinement.readable {
         rules = grant(rules, path, AccessFs::ReadFile | AccessFs::ReadDir)?;
     }
     rules = grant(rules, Path::new("/dev/null"), AccessFs::ReadFile | AccessFs::WriteFile)?;

@@ -23,7 +23,7 @@ pub struct Confinement {
     /// The only programs that start, with their interpreters.
     pub programs: Vec<PathBuf>,
     /// Readable files, and directories with everything below.
-    pub whole: Vec<PathBuf>,
+    pub readable: Vec<PathBuf>,
     /// Directories that may be listed, with everything below.
     pub listed: Vec<PathBuf>,
     /// Processor time of each program.
@@ -31,12 +31,12 @@ pub struct Confinement {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Layers {
+pub struct SandboxLayers {
     pub landlock: bool,
     pub seccomp: bool,
 }
 
-impl Layers {
+impl SandboxLayers {
     pub fn name(self) -> &'static str {
         match (self.landlock, self.seccomp) {
             (true, true) => "landlock+seccomp",
@@ -53,9 +53,9 @@ impl Layers {
 }
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub fn offered() -> Layers {
+pub fn offered() -> SandboxLayers {
     let seccomp = seccomp::is_offered();
-    Layers { landlock: seccomp && landlock::is_offered(), seccomp }
+    SandboxLayers { landlock: seccomp && landlock::is_offered(), seccomp }
 }
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
@@ -67,7 +67,7 @@ pub fn offered() -> Layers {
 pub(super) fn confine(
     command: &mut Command,
     confinement: &Confinement,
-    layers: Layers,
+    layers: SandboxLayers,
     watcher: Option<RawFd>,
 ) -> io::Result<()> {
     use std::os::fd::AsRawFd as _;

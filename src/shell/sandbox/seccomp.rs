@@ -100,7 +100,7 @@ pub(super) fn is_offered() -> bool {
 ///
 /// `names_held`: Landlock limits writing by path.
 pub(super) fn filter(names_held: bool) -> Option<BpfProgram> {
-    let looking = looking(names_held)?;
+    let looking = argument_rules(names_held)?;
     let mut verdicts = vec![Verdict::Allowed; LAST as usize + 1];
     let mut set = |call: c_long, verdict| {
         let index = usize::try_from(call).ok()?;
@@ -118,11 +118,11 @@ pub(super) fn filter(names_held: bool) -> Option<BpfProgram> {
         set(c_long::try_from(*call).ok()?, Verdict::Arguments)?;
     }
     verdicts.push(Verdict::Absent);
-    Some(tree::before(&verdicts, arguments(looking)?))
+    Some(tree::prepend_tree(&verdicts, arguments(looking)?))
 }
 
 /// Forbidden arguments, by call.
-fn looking(names_held: bool) -> Option<BTreeMap<i64, Vec<SeccompRule>>> {
+fn argument_rules(names_held: bool) -> Option<BTreeMap<i64, Vec<SeccompRule>>> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     rules.insert(SYS_openat, writing_opens(2, names_held)?);
     #[cfg(target_arch = "x86_64")]

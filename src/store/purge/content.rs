@@ -6,7 +6,7 @@ use super::Subjects;
 use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::proposal::event::Verdict;
-use crate::proposal::{Data, Entry, Stamped};
+use crate::proposal::{Data, Entry, StoredEvent};
 use crate::store::{Store, View};
 
 #[derive(Debug)]
@@ -24,17 +24,17 @@ impl Contents {
 }
 
 /// The files that an event names, with both sides.
-pub fn changed_files(stamped: &Stamped) -> Vec<(RepoPath, [Option<Entry>; 2])> {
+pub fn changed_files(stamped: &StoredEvent) -> Vec<(RepoPath, [Option<Entry>; 2])> {
     let changes = stamped.event.data.changes().iter();
     let changes =
         changes.map(|change| (change.path.clone(), [change.before.clone(), change.after.clone()]));
-    let papers = stamped.papers.as_ref().and_then(|papers| papers.manifest.as_ref());
+    let papers = stamped.documents.as_ref().and_then(|papers| papers.manifest.as_ref());
     let decided = papers.into_iter().flat_map(|manifest| manifest.written());
     let written = stamped.event.data.written().iter().cloned().chain(decided);
     changes.chain(written.map(|file| (file.path, [file.before, file.after]))).collect()
 }
 
-fn is_undo(stamped: &Stamped) -> bool {
+fn is_undo(stamped: &StoredEvent) -> bool {
     matches!(&stamped.event.data, Data::Decision(said) if said.verdict == Verdict::Undo)
 }
 
@@ -42,7 +42,7 @@ impl Store {
     /// The results of the events of `subjects`, and the blob that was named.
     pub fn purge_contents(&self, view: &View<'_>, subjects: &Subjects) -> Result<Contents> {
         let mut found = Contents { blobs: BTreeMap::new(), steps: BTreeSet::new() };
-        let mut gather = |stamped: &Stamped| {
+        let mut gather = |stamped: &StoredEvent| {
             // An undo restores older content.
             if is_undo(stamped) {
                 return;

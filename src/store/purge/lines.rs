@@ -11,7 +11,7 @@ use super::Subjects;
 use crate::beneath;
 use crate::changeset::RepoPath;
 use crate::error::Result;
-use crate::private::Directory;
+use crate::private::PrivateDirectory;
 use crate::store::elsewhere::{brought, says_something};
 use crate::store::{Space, Store, View};
 
@@ -31,7 +31,7 @@ impl PurgedLines {
     ///
     /// # Errors
     /// `private_dir_unsafe`; if the file cannot be read.
-    pub(in crate::store) fn read(private: &Directory) -> Result<Self> {
+    pub(in crate::store) fn read(private: &PrivateDirectory) -> Result<Self> {
         let Some(bytes) = private.read(FILE)? else { return Ok(Self::default()) };
         let text = String::from_utf8_lossy(&bytes);
         let mut lines = text.lines();
@@ -72,7 +72,7 @@ impl Store {
     /// content is skipped.
     pub(super) fn remember_purged(
         &self,
-        private: &Directory,
+        private: &PrivateDirectory,
         view: &View<'_>,
         subjects: &Subjects,
     ) -> Result<()> {
@@ -93,10 +93,13 @@ impl Store {
 /// A file with its content before and after.
 type Change<'s> = (&'s RepoPath, (Vec<u8>, Vec<u8>));
 
-fn remember<'s>(private: &Directory, changes: impl Iterator<Item = Change<'s>>) -> Result<()> {
+fn remember<'s>(
+    private: &PrivateDirectory,
+    changes: impl Iterator<Item = Change<'s>>,
+) -> Result<()> {
     let mut lines = PurgedLines::read(private)?;
     if lines.salt.is_empty() {
-        lines.salt = format!("{:016x}{:016x}", beneath::random(), beneath::random());
+        lines.salt = format!("{:016x}{:016x}", beneath::random_id(), beneath::random_id());
     }
     let before = lines.known.len();
     for (path, (old, new)) in changes {

@@ -42,7 +42,7 @@ const MOST_BYTES: u64 = 1 << 20;
 pub struct PurgeRecord {
     pub id: ProposalId,
     pub thread: String,
-    pub stamped: crate::proposal::Stamped,
+    pub stamped: crate::proposal::StoredEvent,
     pub by: Actor,
     pub at: DateTime<Utc>,
     pub reason: String,
@@ -103,12 +103,12 @@ fn record(store: &Store, thread: &ObjectId, name: String, tip: ObjectId) -> Resu
         by: event.actor.clone(),
         at: event.time,
         reason: purge.reason.clone(),
-        stamped: crate::proposal::Stamped {
+        stamped: crate::proposal::StoredEvent {
             id: tip.to_string(),
             sha256: crate::sha256::hex(line),
             parents: Vec::new(),
             event,
-            papers: None,
+            documents: None,
         },
     })
 }

@@ -57,7 +57,7 @@ fn blobs(thread: &Thread) -> BTreeSet<String> {
         let sides = changed_files(stamped).into_iter().flat_map(|(_, sides)| sides);
         found.extend(sides.flatten().map(|entry| entry.id));
         found.extend(stamped.event.list().map(|list| list.id.clone()));
-        let papers = stamped.papers.iter().flat_map(|papers| &papers.statement.manifest);
+        let papers = stamped.documents.iter().flat_map(|papers| &papers.statement.manifest);
         found.extend(papers.map(|named| named.id.clone()));
     }
     found

@@ -12,7 +12,7 @@ use gix::ObjectId;
 use super::super::codes;
 use super::{is_absent, packed_target, target};
 use crate::error::{Error, Result};
-use crate::flush::Method;
+use crate::flush::FlushMethod;
 use crate::repository::Repository;
 
 /// Longest wait for a ref's lock file, which git holds for moments only.
@@ -63,8 +63,8 @@ pub(in crate::store) fn compare_and_swap(
             .hint("run the command again"));
     }
     let method = match path.parent() {
-        Some(directory) if durable => Method::durable(directory, directory),
-        _ => Method::No,
+        Some(directory) if durable => FlushMethod::durable(directory, directory),
+        _ => FlushMethod::No,
     };
     lock.write(new, method)?;
     // The directory is opened while the lock file is in it: later `git pack-refs` may remove it.
@@ -77,7 +77,7 @@ pub(in crate::store) fn compare_and_swap(
     let flushed = directory.map(|directory| renamed().and_then(|()| directory?.sync_all()));
     let flushed = match flushed {
         // This flush includes everything written before, so its failure is a failure of all.
-        Some(Err(error)) if method == Method::Ordered => {
+        Some(Err(error)) if method == FlushMethod::Ordered => {
             let file = renamed().and_then(|()| std::fs::File::open(&path)?.sync_all());
             file.map_or(Moved::Unflushed(error), |()| Moved::Flushed)
         }
@@ -94,7 +94,7 @@ pub(in crate::store) fn compare_and_swap(
 pub(in crate::store) fn set(repository: &Repository, name: &str, new: ObjectId) -> Result<()> {
     let path = repository.common_dir().join(name);
     let mut lock = RefLock::take(&path, is_ours(name))?;
-    lock.write(new, Method::No)?;
+    lock.write(new, FlushMethod::No)?;
     lock.commit(&path)
 }
 
@@ -291,7 +291,7 @@ impl RefLock {
         }
     }
 
-    fn write(&mut self, id: ObjectId, method: Method) -> Result<()> {
+    fn write(&mut self, id: ObjectId, method: FlushMethod) -> Result<()> {
         let failed = |error: std::io::Error| Error::io("write a ref", &error);
         let Some(file) = &mut self.file else { return Ok(()) };
         crate::failpoint!("store.ref.write", io).map_err(failed)?;

@@ -6,7 +6,7 @@ use chrono::DateTime;
 use proptest::prelude::*;
 
 use super::*;
-use crate::proposal::event::{Evidence, Said, Subject, Verdict};
+use crate::proposal::event::{DecisionData, Evidence, Subject, Verdict};
 use crate::proposal::sample::{self, CLONE, OTHER};
 use crate::proposal::statement::{ends_bytes, seen_sha256};
 use crate::proposal::{Event, Statement, fold};
@@ -37,7 +37,7 @@ impl Scene {
     pub(in crate::store) fn add(&self, kind: Kind, data: &[u8]) -> ObjectId {
         let mut batch = Batch::new(self.store.repository());
         let id = batch.add(kind, data).unwrap();
-        batch.write(crate::flush::Method::No).unwrap();
+        batch.write(crate::flush::FlushMethod::No).unwrap();
         id
     }
 
@@ -93,21 +93,21 @@ impl Scene {
         &self,
         thread: ObjectId,
         parents: &[ObjectId],
-        papers: &Papers,
+        papers: &DecisionDocuments,
     ) -> ObjectId {
         let mut statement = papers.statement.clone();
         statement.seen = seen_sha256(&parents.iter().map(ToString::to_string).collect::<Vec<_>>());
         let first = self.read(thread).history.first().unwrap().named();
         (statement.proposal, statement.revision) = (Some(first.clone()), Some(first));
-        let said = Said { verdict: Verdict::Reject, reason: None };
+        let said = DecisionData { verdict: Verdict::Reject, reason: None };
         let data = Data::Decision(said);
         let (actor, clone) = (statement.actor.clone(), CLONE.to_owned());
         let event = Event { actor, agent: None, clone, time: statement.time, data };
         let [event, line] = [event.to_line(), statement.to_line()]
             .map(|line| String::from_utf8(line.unwrap()).unwrap());
         let mut files = Vec::new();
-        if !papers.ends.is_empty() {
-            files.push(("ends", self.add(Kind::Blob, &ends_bytes(&papers.ends))));
+        if !papers.ended_statements.is_empty() {
+            files.push(("ends", self.add(Kind::Blob, &ends_bytes(&papers.ended_statements))));
         }
         if let Some(manifest) = &papers.manifest {
             files.push(("manifest", self.add(Kind::Blob, &manifest.to_bytes())));
@@ -134,11 +134,17 @@ impl Scene {
     }
 }
 
-pub(in crate::store) fn papers() -> Papers {
+pub(in crate::store) fn papers() -> DecisionDocuments {
     let time = DateTime::from_timestamp(2, 0).unwrap();
     let actor = sample::person("ada");
     let statement = Statement::new(Verdict::Reject, actor, Evidence::Terminal, time);
-    Papers { statement, sha256: String::new(), manifest: None, ends: Vec::new(), fault: None }
+    DecisionDocuments {
+        statement,
+        sha256: String::new(),
+        manifest: None,
+        ended_statements: Vec::new(),
+        fault: None,
+    }
 }
 
 fn ids(thread: &Thread) -> Vec<String> {
@@ -253,23 +259,26 @@ fn papers_are_what_the_statement_names() {
     let ends = vec!["a".repeat(64), "b".repeat(64)];
     let manifest = sample::manifest(&[sample::change("a.txt", "a", "b0")]);
     let mut whole = papers();
-    whole.ends.clone_from(&ends);
+    whole.ended_statements.clone_from(&ends);
     whole.statement.ends = Some(ends_sha256(&ends));
     let bytes = manifest.to_bytes();
     let id = scene.add(Kind::Blob, &bytes).to_string();
     let sha256 = crate::sha256::hex(&bytes);
     whole.statement.manifest = Some(crate::proposal::event::BlobRef { id, sha256 });
     whole.manifest = Some(manifest.clone());
-    let read = |papers: &Papers| {
+    let read = |papers: &DecisionDocuments| {
         let tip = scene.reject(first, &[first], papers);
         scene.set(&Space::Shared.name(&first), tip);
         scene.read(first).history.papers(&tip.to_string()).cloned().unwrap()
     };
     let found = read(&whole);
-    assert_eq!((&found.ends, &found.manifest, found.fault), (&ends, &whole.manifest, None));
+    assert_eq!(
+        (&found.ended_statements, &found.manifest, found.fault),
+        (&ends, &whole.manifest, None)
+    );
     assert_eq!(found.sha256, crate::sha256::hex(&found.statement.to_line().unwrap()));
     let mut other = whole.clone();
-    other.ends.pop();
+    other.ended_statements.pop();
     assert!(read(&other).fault.is_some());
     let mut other = whole.clone();
     other.statement.manifest.as_mut().unwrap().sha256 = "c".repeat(64);

@@ -10,10 +10,10 @@ use crate::proposal::codes::WRONG_TOOL;
 use crate::proposal::event::{
     Incomplete, InputForm, On, Propose, Revise, RevisionReason, Subject, digest,
 };
-use crate::proposal::order::History;
+use crate::proposal::history::History;
 use crate::proposal::rules::Verb;
 use crate::proposal::statement::Target;
-use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, Stamped, fold};
+use crate::proposal::{Authority, ChangeRecord, Data, Proposal, ProposalId, StoredEvent, fold};
 use crate::store::{Content, Space, codes};
 
 #[derive(Clone, Debug)]
@@ -127,7 +127,7 @@ impl Writer<'_> {
         new: NewProposal,
         space: Space,
         changes: Vec<ChangeRecord>,
-    ) -> Result<Stamped> {
+    ) -> Result<StoredEvent> {
         let task = new.related_task_id.as_deref();
         let branch =
             task.filter(|task| task.starts_with("plan:")).map(|_| self.store.repository().branch());
@@ -143,7 +143,7 @@ impl Writer<'_> {
             instead_of: new.instead_of,
             on: new.on,
             base: self.head(),
-            target: new.target.or_else(|| self.store.repository().target()),
+            target: new.target.or_else(|| self.store.repository().head_target()),
             changes,
             changes_blob: None,
             incomplete: new.incomplete,
@@ -165,7 +165,7 @@ impl Writer<'_> {
         authority: &Authority,
         id: &ProposalId,
         new: NewRevision<'_>,
-    ) -> Result<Stamped> {
+    ) -> Result<StoredEvent> {
         self.require(authority, &[Verb::Revise, Verb::Apply, Verb::Publish])?;
         let proposal = self.proposal(id)?;
         proposal.require_pending(self.now)?;
@@ -183,7 +183,7 @@ impl Writer<'_> {
             reason: new.reason,
             on: new.on,
             base,
-            target: new.target.or_else(|| self.store.repository().target()),
+            target: new.target.or_else(|| self.store.repository().head_target()),
             changes,
             changes_blob: None,
             incomplete: new.incomplete,

@@ -8,12 +8,12 @@ use gix::objs::Kind;
 use super::event::file;
 use super::{Chain, Writer};
 use crate::error::{Error, Result};
-use crate::proposal::event::{BlobRef, Effect, Evidence, Papers, Said, Verdict};
+use crate::proposal::event::{BlobRef, DecisionData, DecisionDocuments, Effect, Evidence, Verdict};
 use crate::proposal::manifest::Manifest;
 use crate::proposal::rules::Verb;
 use crate::proposal::state::Decision;
 use crate::proposal::statement::{Statement, Target, ends_bytes, ends_sha256, seen_sha256};
-use crate::proposal::{ActorKind, Authority, ChangeRecord, Data, ProposalId, Stamped};
+use crate::proposal::{ActorKind, Authority, ChangeRecord, Data, ProposalId, StoredEvent};
 use crate::store::Space;
 use crate::store::objects::object_id;
 use crate::store::trees::Leaf;
@@ -90,14 +90,14 @@ impl Writer<'_> {
         authority: &Authority,
         id: &ProposalId,
         new: NewDecision<'_>,
-    ) -> Result<Stamped> {
+    ) -> Result<StoredEvent> {
         self.require(authority, new.verbs())?;
         let id = self.whole(id)?;
         self.decided(&id, new, authority.evidence().clone())
     }
 
     /// Extends a proposal to seven days from now. Readers accept that of a person or the proposer.
-    pub fn extend(&mut self, id: &ProposalId, evidence: Evidence) -> Result<Stamped> {
+    pub fn extend(&mut self, id: &ProposalId, evidence: Evidence) -> Result<StoredEvent> {
         let id = self.whole(id)?;
         self.decided(&id, NewDecision::new(Verdict::Extend), evidence)
     }
@@ -129,11 +129,11 @@ impl Writer<'_> {
         id: &ObjectId,
         new: NewDecision<'_>,
         evidence: Evidence,
-    ) -> Result<Stamped> {
+    ) -> Result<StoredEvent> {
         let mut statement = Statement::new(new.verdict, self.actor.clone(), evidence, self.now);
         let chain = self.chain(id)?;
         let ends = ends(chain, &new, &statement);
-        statement.proposal = chain.seen.first().map(Stamped::named);
+        statement.proposal = chain.seen.first().map(StoredEvent::named);
         statement.revision = Some(revision(chain, new.revision)?.named());
         let parents: Vec<String> = chain.parents.iter().map(ToString::to_string).collect();
         statement.seen = seen_sha256(&parents);
@@ -168,9 +168,10 @@ impl Writer<'_> {
         (statement.lines, statement.shown) = (new.lines, new.shown);
         let reason = statement.set_reason(new.reason);
         let sha256 = crate::sha256::hex(&statement.to_line()?);
-        let data = Data::Decision(Said { verdict: new.verdict, reason });
+        let data = Data::Decision(DecisionData { verdict: new.verdict, reason });
         let manifest = new.manifest.cloned();
-        let papers = Papers { statement, sha256, manifest, ends, fault: None };
+        let papers =
+            DecisionDocuments { statement, sha256, manifest, ended_statements: ends, fault: None };
         self.append(id, data, Some((papers, leaves)))
     }
 
@@ -235,7 +236,7 @@ fn ends(chain: &Chain, new: &NewDecision<'_>, statement: &Statement) -> Vec<Stri
 
 /// The event of the revision `id`, or of the current one. A direct patch's revision is its first
 /// event.
-fn revision<'c>(chain: &'c Chain, id: Option<&str>) -> Result<&'c Stamped> {
+fn revision<'c>(chain: &'c Chain, id: Option<&str>) -> Result<&'c StoredEvent> {
     let current = || chain.proposal().map(|proposal| proposal.current().event.clone());
     let id = id.map(str::to_owned).or_else(current);
     let found = match id {

@@ -8,8 +8,8 @@ use super::{Chain, Writer};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result, codes as error_codes};
 use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
-use crate::proposal::event::{BlobRef, Papers};
-use crate::proposal::{ActorKind, Data, Entry, Event, Stamped};
+use crate::proposal::event::{BlobRef, DecisionDocuments};
+use crate::proposal::{ActorKind, Data, Entry, Event, StoredEvent};
 use crate::store::Space;
 use crate::store::objects::object_id;
 use crate::store::trees::{self, Leaf};
@@ -17,7 +17,7 @@ use crate::store::trees::{self, Leaf};
 const MOST_OF_A_TITLE: usize = 100;
 
 impl Writer<'_> {
-    pub(super) fn begin(&mut self, space: Space, data: Data) -> Result<Stamped> {
+    pub(super) fn begin(&mut self, space: Space, data: Data) -> Result<StoredEvent> {
         let chain = Chain {
             space,
             own: None,
@@ -39,8 +39,8 @@ impl Writer<'_> {
         &mut self,
         id: &ObjectId,
         data: Data,
-        papers: Option<(Papers, Vec<Leaf>)>,
-    ) -> Result<Stamped> {
+        papers: Option<(DecisionDocuments, Vec<Leaf>)>,
+    ) -> Result<StoredEvent> {
         self.chain(id)?;
         let chain = self.chains.remove(id).ok_or_else(|| Error::bug("a thread is gone"))?;
         let (papers, leaves) =
@@ -51,7 +51,12 @@ impl Writer<'_> {
         self.push(id, commit, stamped)
     }
 
-    fn push(&mut self, id: &ObjectId, commit: ObjectId, stamped: Stamped) -> Result<Stamped> {
+    fn push(
+        &mut self,
+        id: &ObjectId,
+        commit: ObjectId,
+        stamped: StoredEvent,
+    ) -> Result<StoredEvent> {
         match &stamped.event.data {
             Data::Propose(propose) => self.is_stacked |= propose.on.is_some(),
             Data::Revise(revise) => {
@@ -72,9 +77,9 @@ impl Writer<'_> {
         &mut self,
         chain: &Chain,
         data: Data,
-        papers: Option<Papers>,
+        papers: Option<DecisionDocuments>,
         mut leaves: Vec<Leaf>,
-    ) -> Result<(ObjectId, Stamped)> {
+    ) -> Result<(ObjectId, StoredEvent)> {
         let (actor, store) = (self.actor.clone(), self.store);
         let agent = store.run.clone().filter(|_| actor.kind == ActorKind::Agent);
         let mut event = Event { actor, agent, clone: chain.clone.clone(), time: self.now, data };
@@ -123,7 +128,10 @@ impl Writer<'_> {
             trees::commit(&mut self.batch, tree, &chain.parents, who, seconds, &headers, &message)?;
         let parents = chain.parents.iter().map(ToString::to_string).collect();
         let sha256 = crate::sha256::hex(&line);
-        Ok((commit, Stamped { id: commit.to_string(), sha256, parents, event, papers }))
+        Ok((
+            commit,
+            StoredEvent { id: commit.to_string(), sha256, parents, event, documents: papers },
+        ))
     }
 
     /// Adds content to the tree, if it is here: the content of a direct patch need not be.

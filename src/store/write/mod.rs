@@ -26,10 +26,10 @@ use super::{Content, Space, Store, Tips, View, pending, refs};
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Note, Patch, Purge, Written};
-use crate::proposal::order::History;
+use crate::proposal::history::History;
 use crate::proposal::rules::Verb;
 use crate::proposal::{
-    Actor, Authority, ChangeRecord, Data, Entry, Proposal, ProposalId, Stamped, fold,
+    Actor, Authority, ChangeRecord, Data, Entry, Proposal, ProposalId, StoredEvent, fold,
 };
 
 pub use content::{NewProposal, NewRevision, ProposeOutcome};
@@ -70,7 +70,7 @@ struct Chain {
     space: Space,
     own: Option<ObjectId>,
     parents: Vec<ObjectId>,
-    seen: Vec<Stamped>,
+    seen: Vec<StoredEvent>,
     clone: String,
     /// A new thread, whose ref is moved first.
     is_new: bool,
@@ -289,7 +289,7 @@ impl<'store> Writer<'store> {
     /// # Errors
     /// `size_limit_exceeded`, `thread_too_long`; `internal_error` if the event cannot be written as
     /// JSON.
-    pub fn note(&mut self, proposal: Option<&ProposalId>, note: Note) -> Result<Stamped> {
+    pub fn note(&mut self, proposal: Option<&ProposalId>, note: Note) -> Result<StoredEvent> {
         let data = Data::from(note);
         match (proposal, &data) {
             (Some(id), _) => {
@@ -319,7 +319,7 @@ impl<'store> Writer<'store> {
     ///
     /// # Errors
     /// `internal_error` if the authority is for something else.
-    pub fn patch(&mut self, authority: &Authority, written: Vec<Written>) -> Result<Stamped> {
+    pub fn patch(&mut self, authority: &Authority, written: Vec<Written>) -> Result<StoredEvent> {
         self.require(authority, &[Verb::Patch])?;
         let is_private = {
             let contents = written.iter().flat_map(|file| {
@@ -350,7 +350,7 @@ impl<'store> Writer<'store> {
         authority: &Authority,
         id: &ProposalId,
         purge: Purge,
-    ) -> Result<Stamped> {
+    ) -> Result<StoredEvent> {
         self.require(authority, &[Verb::Purge])?;
         let id = self.whole(id)?;
         self.append(&id, Data::Purge(purge), None)

@@ -13,7 +13,7 @@
 //! 5. The caller's commit records the event; then the index lock is released.
 //! 6. The old files are removed, then the journal. Meanwhile the caller computes its result.
 //!
-//! Recovery acts only where temporary files of the transaction lie (`settle`). A transaction that
+//! Recovery acts only where temporary files of the transaction lie (`recovery`). A transaction that
 //! only creates files therefore keeps an empty one until step 6.
 //!
 //! A failure before the end of step 5 swaps everything back. After a crash `recover` does the same,
@@ -34,12 +34,12 @@
 //!
 //! The lock is per clone: linked work trees take turns.
 
-mod files;
-mod forward;
+mod file_operations;
 mod record;
-mod settle;
+mod recovery;
 #[cfg(test)]
 mod tests;
+mod transaction;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -55,17 +55,17 @@ use super::{Reader, Worktree, codes};
 use crate::beneath::Access;
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
-use crate::patience::Wait;
-use crate::private::Directory;
-use record::Record;
+use crate::private::PrivateDirectory;
+use crate::process_wait::Wait;
+use record::JournalRecord;
 
 /// Transactions up to this size flush each file.
 pub const FLUSHED_FILES: usize = 16;
 
-pub(super) use record::Sum;
+pub(super) use record::Checksum;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Step<'a> {
+pub struct FileWrite<'a> {
     pub path: &'a RepoPath,
     /// The plan's version; a different file is refused.
     pub now: Option<&'a File>,
@@ -74,17 +74,17 @@ pub struct Step<'a> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Recovered {
+pub struct RecoveredTransaction {
     /// From `Journal::apply`.
     pub subject: Option<String>,
     pub root: PathBuf,
-    pub action: Action,
+    pub action: RecoveryOutcome,
     pub changed: Vec<RepoPath>,
-    pub left: Vec<Left>,
+    pub skipped: Vec<SkippedFile>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum RecoveryOutcome {
     /// The event is recorded: the files were completed.
     Finished,
     /// No event: the files were restored.
@@ -93,33 +93,34 @@ pub enum Action {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct SkippedFile {
     pub path: RepoPath,
     /// Completes a sentence that starts with the path.
     pub why: String,
 }
 
 #[derive(Debug, Default)]
-pub struct Settled {
-    pub done: Vec<Recovered>,
+pub struct RecoveryReport {
+    pub transactions: Vec<RecoveredTransaction>,
     /// Journals that stay: `journal_foreign`, `journal_invalid`, or not completed (`index_locked`).
     pub refused: Vec<Error>,
 }
 
 /// Unverified claims of a journal; only the work tree exists.
 #[derive(Debug)]
-pub struct Claim<'a> {
+pub struct JournalClaim<'a> {
     pub root: &'a Worktree,
     /// The proposal of the event.
     pub subject: Option<&'a str>,
     pub transaction: &'a str,
-    paths: &'a [record::Entry],
+    paths: &'a [record::JournalEntry],
 }
 
-impl<'a> Claim<'a> {
+impl<'a> JournalClaim<'a> {
     /// Unconverted content to be written: path and SHA-1 blob id, `None` for a deletion.
     pub fn after(&self) -> impl Iterator<Item = (&'a RepoPath, Option<&'a str>)> + use<'a> {
-        let id = |entry: &'a record::Entry| entry.after.as_ref().map(|blob| blob.id.as_str());
+        let id =
+            |entry: &'a record::JournalEntry| entry.after.as_ref().map(|blob| blob.id.as_str());
         self.paths.iter().map(move |entry| (&entry.path, id(entry)))
     }
 
@@ -129,23 +130,23 @@ impl<'a> Claim<'a> {
 }
 
 /// An event's files: object ids, `None` for a deletion.
-pub type Named = HashMap<RepoPath, Option<String>>;
+pub type EventBlobs = HashMap<RepoPath, Option<String>>;
 
-type Fetch<'a> = &'a dyn Fn(&str) -> Result<Option<Vec<u8>>>;
+type FetchBlob<'a> = &'a dyn Fn(&str) -> Result<Option<Vec<u8>>>;
 
 /// The repository's answers for recovery, which does not believe a journal.
-pub trait Judge {
+pub trait RecoveryOracle {
     /// Why no transaction of this repository can be the claimed one.
-    fn refusal(&self, claim: &Claim<'_>) -> Result<Option<String>>;
+    fn refusal(&self, claim: &JournalClaim<'_>) -> Result<Option<String>>;
 
     /// Files named by the transaction's event, if it was recorded.
-    fn recorded(&self, claim: &Claim<'_>, subject: &str) -> Result<Option<Named>>;
+    fn recorded(&self, claim: &JournalClaim<'_>, subject: &str) -> Result<Option<EventBlobs>>;
 
     /// Called after files were restored for lack of an event. Returns files left alone.
     ///
     /// # Errors
     /// `index_locked` keeps the journal for another call.
-    fn undone(&self, _claim: &Claim<'_>, _subject: &str) -> Result<Vec<Left>> {
+    fn undone(&self, _claim: &JournalClaim<'_>, _subject: &str) -> Result<Vec<SkippedFile>> {
         Ok(Vec::new())
     }
 
@@ -156,14 +157,14 @@ pub trait Judge {
 /// The right to write files of this clone, for one process.
 #[derive(Debug)]
 pub struct Journal {
-    directory: Directory,
+    directory: PrivateDirectory,
     flush: bool,
     lock: fs::File,
     /// A child process has inherited the lock; the file holds its id.
-    shared: Cell<bool>,
+    lock_inherited: Cell<bool>,
     /// Git's index lock, `held` by a transaction.
     index: Option<PathBuf>,
-    held: RefCell<Option<IndexLock>>,
+    index_lock: RefCell<Option<IndexLock>>,
 }
 
 const MOST_NOTED: u64 = 16;
@@ -171,7 +172,7 @@ const MOST_NOTED: u64 = 16;
 /// Unlocks even if a hook's leftover process has the file open.
 impl Drop for Journal {
     fn drop(&mut self) {
-        if self.shared.get() {
+        if self.lock_inherited.get() {
             let _ = self.lock.set_len(0);
         }
         let _ = self.lock.unlock();
@@ -179,36 +180,36 @@ impl Drop for Journal {
 }
 
 /// True if an interrupted transaction may have left a journal. A symlink counts as missing.
-pub fn pending(directory: &Path) -> bool {
+pub fn has_journals(directory: &Path) -> bool {
     matches!(open(directory), Ok(Some(directory)) if pending_in(&directory))
 }
 
 /// For the parent of the journal directory.
-pub(crate) fn is_pending(above: &Directory) -> bool {
+pub(crate) fn is_pending(above: &PrivateDirectory) -> bool {
     matches!(above.inside("journal"), Ok(Some(directory)) if pending_in(&directory))
 }
 
-fn pending_in(directory: &Directory) -> bool {
+fn pending_in(directory: &PrivateDirectory) -> bool {
     records(directory).is_ok_and(|found| !found.is_empty())
 }
 
 /// Settles transactions of dead processes. Returns at once while another process writes. On an
 /// error the journal stays.
-pub fn recover(directory: &Path, judge: &dyn Judge) -> Result<Settled> {
+pub fn recover(directory: &Path, judge: &dyn RecoveryOracle) -> Result<RecoveryReport> {
     if !open(directory)?.is_some_and(|directory| pending_in(&directory)) {
-        return Ok(Settled::default());
+        return Ok(RecoveryReport::default());
     }
     match Journal::open(directory, Duration::ZERO) {
-        Err(error) if error.is(&codes::APPLY_BUSY) => Ok(Settled::default()),
+        Err(error) if error.is(&codes::APPLY_BUSY) => Ok(RecoveryReport::default()),
         Err(error) => Err(error),
         Ok(journal) => journal.recover(judge),
     }
 }
 
 /// Opens `directory` in aye's own, without following symlinks.
-fn open(directory: &Path) -> Result<Option<Directory>> {
+fn open(directory: &Path) -> Result<Option<PrivateDirectory>> {
     let (above, name) = split(directory)?;
-    match Directory::open(above)? {
+    match PrivateDirectory::open(above)? {
         Some(above) => above.inside(name),
         None => Ok(None),
     }
@@ -233,7 +234,7 @@ impl Journal {
         let (above, name) = split(directory)?;
         let directory = match open(directory)? {
             Some(directory) => directory,
-            None => Directory::make(above)?.make_inside(name)?,
+            None => PrivateDirectory::make(above)?.make_inside(name)?,
         };
         let lock = directory.file("lock".into(), Access::Lock)?;
         let (mut waiting, mut pause) = (Wait::begin(), Duration::from_millis(2));
@@ -242,14 +243,21 @@ impl Journal {
                 Ok(()) => {
                     let shared = Cell::new(false);
                     let held = RefCell::default();
-                    return Ok(Self { directory, flush: true, lock, shared, index: None, held });
+                    return Ok(Self {
+                        directory,
+                        flush: true,
+                        lock,
+                        lock_inherited: shared,
+                        index: None,
+                        index_lock: held,
+                    });
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
                 Err(TryLockError::WouldBlock) if waiting.elapsed() >= wait => {
                     return Err(busy(&lock));
                 }
                 Err(TryLockError::WouldBlock) => {
-                    waiting.goes_on(|| busy(&lock).message().to_owned());
+                    waiting.report_once(|| busy(&lock).message().to_owned());
                     std::thread::sleep(pause);
                     pause = (pause * 2).min(Duration::from_millis(50));
                 }
@@ -263,25 +271,25 @@ impl Journal {
         let failed = |error| Error::io("share the lock of the journal", &error);
         // `dup` survives `exec`; `try_clone` does not.
         let file = rustix::io::dup(&self.lock).map(fs::File::from).map_err(std::io::Error::from);
-        self.shared.set(true);
+        self.lock_inherited.set(true);
         file.map_err(failed)
     }
 
     /// Git's index lock to hold from the first exchange until the commit has run.
     #[must_use]
-    pub fn locking(mut self, index: PathBuf) -> Self {
+    pub fn with_index_lock(mut self, index: PathBuf) -> Self {
         self.index = Some(index);
         self
     }
 
     /// Releases the index lock early, for git's commit.
     pub fn release_index(&self) {
-        self.held.take();
+        self.index_lock.take();
     }
 
     /// `false` as for `core.fsync=none`.
     #[must_use]
-    pub fn flushing(mut self, flush: bool) -> Self {
+    pub fn with_flush(mut self, flush: bool) -> Self {
         self.flush = flush;
         self
     }
@@ -298,33 +306,33 @@ impl Journal {
     pub fn apply<T>(
         &self,
         reader: &Reader<'_>,
-        steps: &[Step<'_>],
+        steps: &[FileWrite<'_>],
         subject: Option<&str>,
         commit: impl FnOnce(&str) -> Result<T>,
     ) -> Result<T> {
-        self.apply_while(reader, steps, subject, &mut || (), commit, |value| value)
+        self.apply_with(reader, steps, subject, &mut || (), commit, |value| value)
     }
 
     /// Also runs `meanwhile` while the disk writes, and `answer` with the result of a successful
     /// `commit`, while old files are removed.
-    pub fn apply_while<T, R>(
+    pub fn apply_with<T, R>(
         &self,
         reader: &Reader<'_>,
-        steps: &[Step<'_>],
+        steps: &[FileWrite<'_>],
         subject: Option<&str>,
         meanwhile: &mut dyn FnMut(),
         commit: impl FnOnce(&str) -> Result<T>,
         answer: impl FnOnce(T) -> R,
     ) -> Result<R> {
-        forward::apply(self, reader, steps, subject, meanwhile, commit, answer)
+        transaction::apply(self, reader, steps, subject, meanwhile, commit, answer)
     }
 
-    pub fn recover(&self, judge: &dyn Judge) -> Result<Settled> {
+    pub fn recover(&self, judge: &dyn RecoveryOracle) -> Result<RecoveryReport> {
         let failed = |error| Error::io("read the journal of an interrupted apply", &error);
-        let mut settled = Settled::default();
+        let mut settled = RecoveryReport::default();
         for name in records(&self.directory).map_err(failed)? {
             match self.settle(name.as_bstr(), judge) {
-                Ok(done) => settled.done.extend(done),
+                Ok(done) => settled.transactions.extend(done),
                 Err(error) if is_refusal(&error) || error.is(&codes::INDEX_LOCKED) => {
                     settled.refused.push(error);
                     continue;
@@ -337,29 +345,34 @@ impl Journal {
     }
 
     /// `None` if no file was touched.
-    fn settle(&self, name: &BStr, judge: &dyn Judge) -> Result<Option<Recovered>> {
-        let Some(record) = Record::read(&self.directory, name)? else { return Ok(None) };
+    fn settle(
+        &self,
+        name: &BStr,
+        judge: &dyn RecoveryOracle,
+    ) -> Result<Option<RecoveredTransaction>> {
+        let Some(record) = JournalRecord::read(&self.directory, name)? else { return Ok(None) };
         let fetch = |id: &str| judge.content(id);
-        let mut outcome = Recovered {
+        let mut outcome = RecoveredTransaction {
             subject: record.subject.clone(),
             root: record.root(),
-            action: Action::WorktreeGone,
+            action: RecoveryOutcome::WorktreeGone,
             changed: Vec::new(),
-            left: Vec::new(),
+            skipped: Vec::new(),
         };
         let Some(worktree) = self.root(name, &record, judge)? else { return Ok(Some(outcome)) };
         let named = match &record.subject {
             Some(subject) => judge.recorded(&claim(&worktree, &record), subject)?,
-            None => name.ends_with(record::DONE.as_bytes()).then(Named::new),
+            None => name.ends_with(record::DONE.as_bytes()).then(EventBlobs::new),
         };
         let done = match named {
             Some(named) => {
-                outcome.action = Action::Finished;
-                settle::finish(&worktree, &record, &fetch, &named)?
+                outcome.action = RecoveryOutcome::Finished;
+                recovery::finish(&worktree, &record, &fetch, &named)?
             }
             None => {
-                outcome.action = Action::Undone;
-                let mut done = settle::undo(&worktree, &record, &fetch, settle::Author::Unknown)?;
+                outcome.action = RecoveryOutcome::Undone;
+                let mut done =
+                    recovery::undo(&worktree, &record, &fetch, recovery::Author::Unknown)?;
                 // `Judge::undone` runs git, which needs the index lock.
                 record.unlock_index();
                 if let Some(subject) = &record.subject {
@@ -370,12 +383,17 @@ impl Journal {
         };
         record.unlock_index();
         outcome.changed = done.changed;
-        outcome.left = done.left;
+        outcome.skipped = done.left;
         Ok(Some(outcome))
     }
 
     /// `None` if the work tree is gone.
-    fn root(&self, name: &BStr, record: &Record, judge: &dyn Judge) -> Result<Option<Worktree>> {
+    fn root(
+        &self,
+        name: &BStr,
+        record: &JournalRecord,
+        judge: &dyn RecoveryOracle,
+    ) -> Result<Option<Worktree>> {
         let root = record.root();
         if !root.is_dir() {
             return Ok(None);
@@ -388,15 +406,17 @@ impl Journal {
     }
 
     /// Renames refused journals to `*.bad`; returns the new paths.
-    pub fn set_aside_refused(&self, judge: &dyn Judge) -> Result<Vec<PathBuf>> {
+    pub fn set_aside_refused(&self, judge: &dyn RecoveryOracle) -> Result<Vec<PathBuf>> {
         let failed = |error| Error::io("set a journal aside", &error);
         let mut moved = Vec::new();
         for name in records(&self.directory).map_err(failed)? {
             let read =
-                Record::read(&self.directory, name.as_bstr()).and_then(|record| match record {
-                    Some(record) => self.root(name.as_bstr(), &record, judge).map(drop),
-                    None => Ok(()),
-                });
+                JournalRecord::read(&self.directory, name.as_bstr()).and_then(
+                    |record| match record {
+                        Some(record) => self.root(name.as_bstr(), &record, judge).map(drop),
+                        None => Ok(()),
+                    },
+                );
             match read {
                 Err(error) if is_refusal(&error) => {}
                 _ => continue,
@@ -407,7 +427,7 @@ impl Journal {
             // An earlier journal may have the name.
             let aside = [
                 format!("{stem}.bad"),
-                format!("{stem}-{:08x}.bad", crate::beneath::random() as u32),
+                format!("{stem}-{:08x}.bad", crate::beneath::random_id() as u32),
             ];
             let mut done = Err(std::io::ErrorKind::AlreadyExists.into());
             for aside in &aside {
@@ -423,8 +443,8 @@ impl Journal {
     }
 }
 
-fn claim<'a>(root: &'a Worktree, record: &'a Record) -> Claim<'a> {
-    Claim {
+fn claim<'a>(root: &'a Worktree, record: &'a JournalRecord) -> JournalClaim<'a> {
+    JournalClaim {
         root,
         subject: record.subject.as_deref(),
         transaction: &record.transaction,
@@ -460,7 +480,7 @@ fn is_refusal(error: &Error) -> bool {
     error.is(&codes::JOURNAL_FOREIGN) || error.is(&codes::JOURNAL_INVALID)
 }
 
-fn records(directory: &Directory) -> std::io::Result<Vec<BString>> {
+fn records(directory: &PrivateDirectory) -> std::io::Result<Vec<BString>> {
     let mut found = directory.dir().names()?;
     found.retain(|name| {
         let end = name.rfind_byte(b'.').map(|dot| &name[dot + 1..]);

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::beneath::Access;
 use crate::changeset::{Mode, RepoPath, bytes};
 use crate::error::{Error, Result};
-use crate::flush::Method;
-use crate::private::{Directory, LIMIT};
+use crate::flush::FlushMethod;
+use crate::private::{LIMIT, PrivateDirectory};
 use crate::worktree::codes;
 use crate::worktree::directories::parent;
 use crate::worktree::index::IndexLock;
@@ -26,7 +26,7 @@ pub const UNDER_WAY: &str = "journal";
 pub const DONE: &str = "done";
 
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Record {
+pub struct JournalRecord {
     version: u32,
     /// In temporary names and in the event.
     pub transaction: String,
@@ -44,14 +44,14 @@ pub struct Record {
     /// True if files are flushed before they take their place.
     pub flushed: bool,
     /// Sorted by path.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Entry {
+pub struct JournalEntry {
     pub path: RepoPath,
-    pub before: Option<Blob>,
-    pub after: Option<Blob>,
+    pub before: Option<BlobKey>,
+    pub after: Option<BlobKey>,
     /// Directory of the temporary files; empty for the root. For a new file: the nearest one above
     /// that existed before.
     #[serde(with = "bytes")]
@@ -59,17 +59,17 @@ pub struct Entry {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Blob {
+pub struct BlobKey {
     /// Hex id, or a `Sum`.
     pub id: String,
     /// `100644` or `100755`.
     mode: String,
 }
 
-impl Blob {
+impl BlobKey {
     pub fn of(bytes: &[u8], mode: Mode, sums: bool) -> Result<Self> {
         let id = if sums {
-            return Ok(Self::summed(Sum::of(bytes), mode));
+            return Ok(Self::summed(Checksum::of(bytes), mode));
         } else {
             gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes)
                 .map_err(|error| Error::bug(format!("cannot hash a file: {error}")))?
@@ -78,11 +78,11 @@ impl Blob {
         Ok(Self { id, mode: mode.as_str().into() })
     }
 
-    pub fn summed(sum: Sum, mode: Mode) -> Self {
+    pub fn summed(sum: Checksum, mode: Mode) -> Self {
         Self { id: sum.to_string(), mode: mode.as_str().into() }
     }
 
-    fn is_honest(&self, sums: bool) -> bool {
+    fn is_well_formed(&self, sums: bool) -> bool {
         let hex = |text: &str, len: usize| {
             text.len() == len && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
         };
@@ -103,24 +103,24 @@ impl Blob {
 /// Identifies files of the transaction. Not collision-resistant: nobody gains by equal contents
 /// here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sum {
+pub struct Checksum {
     crc32: u32,
     size: usize,
 }
 
-impl Sum {
+impl Checksum {
     pub fn of(bytes: &[u8]) -> Self {
         Self { crc32: crc32fast::hash(bytes), size: bytes.len() }
     }
 }
 
-impl std::fmt::Display for Sum {
+impl std::fmt::Display for Checksum {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "crc32:{:08x}:{}", self.crc32, self.size)
     }
 }
 
-impl Record {
+impl JournalRecord {
     pub fn new(transaction: String, root: &Path, subject: Option<&str>) -> Self {
         Self {
             version: 1,
@@ -142,17 +142,17 @@ impl Record {
     /// transaction.
     pub fn unlock_index(&self) {
         if !self.index.is_empty() {
-            IndexLock::remove_left(&self.index.to_path_lossy(), &self.transaction);
+            IndexLock::remove_stale(&self.index.to_path_lossy(), &self.transaction);
         }
     }
 
     /// Temporary name of the new content, after the exchange of the old file.
-    pub fn slot(&self, index: usize) -> BString {
+    pub fn new_name(&self, index: usize) -> BString {
         format!(".aye-{}-{index}", self.transaction).into()
     }
 
     /// Name of the old file for deletions, and without exchange of names.
-    pub fn old_slot(&self, index: usize) -> BString {
+    pub fn old_name(&self, index: usize) -> BString {
         format!(".aye-{}-{index}.old", self.transaction).into()
     }
 
@@ -162,7 +162,7 @@ impl Record {
     }
 
     /// Returns the journal's name; on an error no journal is left.
-    pub fn write(&self, directory: &Directory, flush: Method) -> Result<BString> {
+    pub fn write(&self, directory: &PrivateDirectory, flush: FlushMethod) -> Result<BString> {
         let name = BString::from(format!("{}.{UNDER_WAY}", self.transaction));
         let mut text = serde_json::to_vec(self).map_err(|error| Error::bug(error.to_string()))?;
         text.push(b'\n');
@@ -187,12 +187,12 @@ impl Record {
     /// `None` if the journal was never completed.
     ///
     /// Every process that can write the git directory can forge a journal. This refuses what
-    /// `Record::write` cannot have written for this user; `super::settle` limits a well-formed
+    /// `JournalRecord::write` cannot have written for this user; `super::settle` limits a well-formed
     /// journal.
     ///
     /// # Errors
     /// `journal_foreign` if this user's aye cannot have left it, `journal_invalid` if unreadable.
-    pub fn read(directory: &Directory, name: &BStr) -> Result<Option<Self>> {
+    pub fn read(directory: &PrivateDirectory, name: &BStr) -> Result<Option<Self>> {
         let foreign = |why: &str| foreign(directory, name, why);
         let file = match directory.dir().open(name, Access::Read) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -229,13 +229,13 @@ impl Record {
         if record.version != 1 {
             return Err(invalid("was written by a newer aye"));
         }
-        match record.dishonest(name) {
+        match record.malformation(name) {
             None => Ok(Some(record)),
             Some(why) => Err(foreign(why)),
         }
     }
 
-    fn dishonest(&self, name: &BStr) -> Option<&'static str> {
+    fn malformation(&self, name: &BStr) -> Option<&'static str> {
         let plain =
             |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric());
         let done = self.subject.is_none().then(|| format!("{}.{DONE}", self.transaction));
@@ -254,15 +254,15 @@ impl Record {
         if self.entries.is_empty() || !self.entries.is_sorted_by(|a, b| a.path < b.path) {
             return Some("its paths are not in order");
         }
-        let blobs = |entry: &Entry| {
-            let honest = |blob: &Blob| blob.is_honest(self.sums);
+        let blobs = |entry: &JournalEntry| {
+            let honest = |blob: &BlobKey| blob.is_well_formed(self.sums);
             (entry.before.is_some() || entry.after.is_some())
                 && entry.before.iter().chain(&entry.after).all(honest)
         };
         if !self.entries.iter().all(blobs) {
             return Some("it names contents as no command does");
         }
-        let home = |entry: &Entry| {
+        let home = |entry: &JournalEntry| {
             let (above, home) = (parent(entry.path.as_bstr()), entry.home.as_bstr());
             home.is_empty()
                 || above == home
@@ -273,7 +273,7 @@ impl Record {
     }
 }
 
-pub fn foreign(directory: &Directory, name: &BStr, why: &str) -> Error {
+pub fn foreign(directory: &PrivateDirectory, name: &BStr, why: &str) -> Error {
     let path = directory.path().join(name.to_path_lossy());
     Error::new(
         &codes::JOURNAL_FOREIGN,

@@ -63,13 +63,13 @@ impl Scratch {
         let after: Tree =
             after.iter().map(|(p, text)| ((*p).to_owned(), File::regular(*text))).collect();
         let paths: Vec<RepoPath> = now.keys().chain(after.keys()).map(|path| at(path)).collect();
-        let steps: Vec<Step<'_>> = paths
+        let steps: Vec<FileWrite<'_>> = paths
             .iter()
             .collect::<std::collections::BTreeSet<_>>()
             .into_iter()
             .map(|path| {
                 let text = path.to_str().unwrap();
-                Step { path, now: now.get(text), after: after.get(text) }
+                FileWrite { path, now: now.get(text), after: after.get(text) }
             })
             .collect();
         self.journal().apply(&self.worktree.reader(), &steps, subject, |_| commit)
@@ -91,12 +91,12 @@ fn refused() -> Result<()> {
 #[derive(Default)]
 struct NoEvent(Vec<u8>);
 
-impl Judge for NoEvent {
-    fn refusal(&self, _: &Claim<'_>) -> Result<Option<String>> {
+impl RecoveryOracle for NoEvent {
+    fn refusal(&self, _: &JournalClaim<'_>) -> Result<Option<String>> {
         Ok(None)
     }
 
-    fn recorded(&self, _: &Claim<'_>, _: &str) -> Result<Option<Named>> {
+    fn recorded(&self, _: &JournalClaim<'_>, _: &str) -> Result<Option<EventBlobs>> {
         Ok(None)
     }
 
@@ -107,12 +107,12 @@ impl Judge for NoEvent {
 
 struct Never;
 
-impl Judge for Never {
-    fn refusal(&self, _: &Claim<'_>) -> Result<Option<String>> {
+impl RecoveryOracle for Never {
+    fn refusal(&self, _: &JournalClaim<'_>) -> Result<Option<String>> {
         panic!("asked")
     }
 
-    fn recorded(&self, _: &Claim<'_>, _: &str) -> Result<Option<Named>> {
+    fn recorded(&self, _: &JournalClaim<'_>, _: &str) -> Result<Option<EventBlobs>> {
         panic!("asked")
     }
 
@@ -122,12 +122,13 @@ impl Judge for Never {
 }
 
 fn planted(scratch: &Scratch, path: &str, before: Option<&[u8]>, after: Option<&[u8]>) {
-    let mut record = Record::new("00112233aabbccdd".into(), scratch.worktree.root(), Some("s"));
-    let blob = |bytes: &[u8]| record::Blob::of(bytes, Mode::Regular, false).unwrap();
+    let mut record =
+        JournalRecord::new("00112233aabbccdd".into(), scratch.worktree.root(), Some("s"));
+    let blob = |bytes: &[u8]| record::BlobKey::of(bytes, Mode::Regular, false).unwrap();
     let (before, after) = (before.map(blob), after.map(blob));
-    record.entries.push(record::Entry { path: at(path), before, after, home: Vec::new() });
+    record.entries.push(record::JournalEntry { path: at(path), before, after, home: Vec::new() });
     let journal = scratch.journal();
-    record.write(&journal.directory, crate::flush::Method::No).unwrap();
+    record.write(&journal.directory, crate::flush::FlushMethod::No).unwrap();
 }
 
 #[test]
@@ -139,39 +140,39 @@ fn a_journal_without_temporary_files_changes_nothing() {
         planted(&scratch, "a", before, after);
         let settled = recover(&scratch.journal_directory(), &NoEvent(b"evil".to_vec())).unwrap();
         assert_eq!(scratch.tree(), tree(&[("a", "mine")]), "{before:?} {after:?}");
-        assert_eq!(settled.done[0].changed, []);
-        assert!(!pending(&scratch.journal_directory()));
+        assert_eq!(settled.transactions[0].changed, []);
+        assert!(!has_journals(&scratch.journal_directory()));
     }
 }
 
 #[test]
 fn an_event_says_what_is_completed() {
-    struct Event(Option<Named>);
-    impl Judge for Event {
-        fn refusal(&self, _: &Claim<'_>) -> Result<Option<String>> {
+    struct Event(Option<EventBlobs>);
+    impl RecoveryOracle for Event {
+        fn refusal(&self, _: &JournalClaim<'_>) -> Result<Option<String>> {
             Ok(None)
         }
-        fn recorded(&self, _: &Claim<'_>, _: &str) -> Result<Option<Named>> {
+        fn recorded(&self, _: &JournalClaim<'_>, _: &str) -> Result<Option<EventBlobs>> {
             Ok(self.0.clone())
         }
         fn content(&self, _: &str) -> Result<Option<Vec<u8>>> {
             Ok(Some(b"new".to_vec()))
         }
     }
-    let id = record::Blob::of(b"new", Mode::Regular, false).unwrap().id;
+    let id = record::BlobKey::of(b"new", Mode::Regular, false).unwrap().id;
     for (after, named, expected) in [
-        (Some(&b"new"[..]), Named::new(), Some("old")),
-        (Some(b"new"), Named::from([(at("a"), None)]), Some("old")),
-        (Some(b"new"), Named::from([(at("a"), Some(id.clone()))]), Some("new")),
-        (None, Named::from([(at("a"), Some(id))]), Some("old")),
-        (None, Named::from([(at("a"), None)]), None),
+        (Some(&b"new"[..]), EventBlobs::new(), Some("old")),
+        (Some(b"new"), EventBlobs::from([(at("a"), None)]), Some("old")),
+        (Some(b"new"), EventBlobs::from([(at("a"), Some(id.clone()))]), Some("new")),
+        (None, EventBlobs::from([(at("a"), Some(id))]), Some("old")),
+        (None, EventBlobs::from([(at("a"), None)]), None),
     ] {
         let scratch = Scratch::new(&[("a", "old")]);
         planted(&scratch, "a", Some(b"old"), after);
         let settled = recover(&scratch.journal_directory(), &Event(Some(named.clone()))).unwrap();
         let expected: Vec<_> = expected.map(|text| ("a", text)).into_iter().collect();
         assert_eq!(scratch.tree(), tree(&expected), "{after:?} {named:?}");
-        assert_eq!(settled.done[0].action, Action::Finished);
+        assert_eq!(settled.transactions[0].action, RecoveryOutcome::Finished);
     }
 }
 
@@ -181,8 +182,8 @@ fn files_that_are_only_created_are_removed_again() {
     let (one, two) = (at("a"), at("d/b"));
     let new = File::regular("new");
     let steps = [
-        Step { path: &one, now: None, after: Some(&new) },
-        Step { path: &two, now: None, after: Some(&new) },
+        FileWrite { path: &one, now: None, after: Some(&new) },
+        FileWrite { path: &two, now: None, after: Some(&new) },
     ];
     let directory = scratch.journal_directory();
     let copy = scratch.directory.path().join("copy");
@@ -205,7 +206,7 @@ fn files_that_are_only_created_are_removed_again() {
         }
         recover(&directory, &NoEvent::default()).unwrap();
         assert_eq!(scratch.tree().len(), left);
-        assert!(!pending(&directory));
+        assert!(!has_journals(&directory));
     }
 }
 
@@ -227,10 +228,10 @@ fn everything_is_written_and_nothing_is_left_over() {
     let scratch = Scratch::new(BEFORE);
     scratch.apply(AFTER, Some("prop_1"), Ok(())).unwrap();
     assert_eq!(scratch.tree(), tree(AFTER));
-    assert!(!pending(&scratch.journal_directory()));
+    assert!(!has_journals(&scratch.journal_directory()));
     scratch.apply(&[], None, Ok(())).unwrap();
     assert_eq!(std::fs::read_dir(scratch.worktree.root()).unwrap().count(), 0);
-    assert!(!pending(&scratch.journal_directory()));
+    assert!(!has_journals(&scratch.journal_directory()));
 }
 
 #[test]
@@ -242,7 +243,7 @@ fn a_refused_commit_brings_the_very_same_files_back() {
     assert_eq!(scratch.tree(), tree(BEFORE));
     assert_eq!(scratch.on_disk("a").metadata().unwrap().ino(), inode);
     assert!(!scratch.on_disk("new").exists() && scratch.on_disk("x/y").is_dir());
-    assert!(!pending(&scratch.journal_directory()));
+    assert!(!has_journals(&scratch.journal_directory()));
 }
 
 #[test]
@@ -251,12 +252,12 @@ fn a_file_that_is_not_what_was_planned_stops_everything() {
     let (one, two) = (File::regular("1"), File::regular("2"));
     let (a, b, c) = (at("a"), at("b"), at("c"));
     for wrong in [
-        Step { path: &b, now: Some(&two), after: Some(&one) },
-        Step { path: &b, now: None, after: Some(&two) },
-        Step { path: &c, now: Some(&one), after: Some(&two) },
-        Step { path: &c, now: Some(&one), after: None },
+        FileWrite { path: &b, now: Some(&two), after: Some(&one) },
+        FileWrite { path: &b, now: None, after: Some(&two) },
+        FileWrite { path: &c, now: Some(&one), after: Some(&two) },
+        FileWrite { path: &c, now: Some(&one), after: None },
     ] {
-        let steps = [Step { path: &a, now: Some(&one), after: Some(&two) }, wrong];
+        let steps = [FileWrite { path: &a, now: Some(&one), after: Some(&two) }, wrong];
         let error = scratch.journal().apply(&scratch.worktree.reader(), &steps, None, |_| Ok(()));
         assert!(error.unwrap_err().is(&codes::FILE_CHANGED), "{wrong:?}");
         assert_eq!(scratch.tree(), tree(&[("a", "1"), ("b", "1")]));
@@ -271,20 +272,20 @@ fn a_hard_link_or_a_directory_with_other_files_stops_everything() {
     let (a, d, f, new) = (at("a"), at("d"), at("d/f"), at("new"));
     let before = scratch.tree();
     let steps = [
-        Step { path: &a, now: Some(&one), after: Some(&two) },
-        Step { path: &new, now: None, after: Some(&two) },
+        FileWrite { path: &a, now: Some(&one), after: Some(&two) },
+        FileWrite { path: &new, now: None, after: Some(&two) },
     ];
     let error = scratch.journal().apply(&scratch.worktree.reader(), &steps, None, |_| Ok(()));
     assert!(error.unwrap_err().is(&codes::HARD_LINK));
     assert_eq!(scratch.tree(), before);
     let steps = [
-        Step { path: &d, now: None, after: Some(&two) },
-        Step { path: &f, now: Some(&one), after: None },
+        FileWrite { path: &d, now: None, after: Some(&two) },
+        FileWrite { path: &f, now: Some(&one), after: None },
     ];
     let error = scratch.journal().apply(&scratch.worktree.reader(), &steps, None, |_| Ok(()));
     assert!(error.unwrap_err().is(&codes::DIRECTORY_NOT_EMPTY));
     assert_eq!(scratch.tree(), before);
-    assert!(!pending(&scratch.journal_directory()));
+    assert!(!has_journals(&scratch.journal_directory()));
 }
 
 #[test]
@@ -293,8 +294,8 @@ fn an_edit_during_the_commit_is_left_alone_and_named() {
     let (one, two) = (File::regular("1"), File::regular("2"));
     let (a, b) = (at("a"), at("b"));
     let steps = [
-        Step { path: &a, now: Some(&one), after: Some(&two) },
-        Step { path: &b, now: Some(&one), after: Some(&two) },
+        FileWrite { path: &a, now: Some(&one), after: Some(&two) },
+        FileWrite { path: &b, now: Some(&one), after: Some(&two) },
     ];
     let error = scratch
         .journal()
@@ -319,13 +320,13 @@ fn a_live_transaction_is_not_recovered_by_another_process() {
     let scratch = Scratch::new(&[("a", "1")]);
     let (one, two) = (File::regular("1"), File::regular("2"));
     let a = at("a");
-    let steps = [Step { path: &a, now: Some(&one), after: Some(&two) }];
+    let steps = [FileWrite { path: &a, now: Some(&one), after: Some(&two) }];
     scratch
         .journal()
         .apply(&scratch.worktree.reader(), &steps, Some("prop_1"), |_| {
-            assert!(pending(&scratch.journal_directory()));
+            assert!(has_journals(&scratch.journal_directory()));
             let found = recover(&scratch.journal_directory(), &Never).unwrap();
-            assert!(found.done.is_empty() && found.refused.is_empty());
+            assert!(found.transactions.is_empty() && found.refused.is_empty());
             let busy = Journal::open(&scratch.journal_directory(), Duration::from_millis(5));
             assert!(busy.unwrap_err().is(&codes::APPLY_BUSY));
             Ok(())
@@ -370,8 +371,8 @@ fn broken_journals_are_named_and_can_be_set_aside() {
     for unfinished in ["", "{\"version\":1", "\0\0\0\0"] {
         std::fs::write(directory.join("1.journal"), unfinished).unwrap();
         let found = recover(&directory, &NoEvent::default()).unwrap();
-        assert!(found.done.is_empty() && found.refused.is_empty());
-        assert!(!pending(&directory));
+        assert!(found.transactions.is_empty() && found.refused.is_empty());
+        assert!(!has_journals(&directory));
     }
     for broken in ["{}\n", "nonsense\n", "{\"version\":2}\n"] {
         std::fs::write(directory.join("1.journal"), broken).unwrap();
@@ -381,7 +382,7 @@ fn broken_journals_are_named_and_can_be_set_aside() {
     for _ in 0..2 {
         std::fs::write(directory.join("1.journal"), "{}\n").unwrap();
         assert_eq!(scratch.journal().set_aside_refused(&NoEvent::default()).unwrap().len(), 1);
-        assert!(!pending(&directory));
+        assert!(!has_journals(&directory));
     }
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 3, "the lock and both journals");
 }
@@ -396,7 +397,7 @@ fn an_edit_at_any_moment_is_never_lost() {
         scratch.worktree.write_file(path, b"0", Mode::Regular, super::super::Flush::No).unwrap();
     }
     let victim = scratch.on_disk("d3/f23");
-    let journal = scratch.journal().flushing(false);
+    let journal = scratch.journal().with_flush(false);
     let (mut applied, mut refused) = (0, 0);
     // Duration of the last transaction; edits come within twice that.
     let mut took = Duration::from_millis(2);
@@ -405,10 +406,10 @@ fn an_edit_at_any_moment_is_never_lost() {
             paths.iter().map(|p| scratch.worktree.file(p).unwrap().unwrap()).collect();
         let after: Vec<File> =
             now.iter().map(|file| File::regular([&file.bytes[..], b"t"].concat())).collect();
-        let steps: Vec<Step<'_>> = paths
+        let steps: Vec<FileWrite<'_>> = paths
             .iter()
             .enumerate()
-            .map(|(i, path)| Step { path, now: Some(&now[i]), after: Some(&after[i]) })
+            .map(|(i, path)| FileWrite { path, now: Some(&now[i]), after: Some(&after[i]) })
             .collect();
         let edit = format!("edit {round} ");
         let (done, time) = std::thread::scope(|scope| {
@@ -437,7 +438,7 @@ fn an_edit_at_any_moment_is_never_lost() {
         assert_eq!(other.matches('t').count(), applied, "all files or none");
     }
     assert!(applied > 0 && refused > 0, "applied {applied}, refused {refused}");
-    assert!(!pending(&scratch.journal_directory()));
+    assert!(!has_journals(&scratch.journal_directory()));
 }
 
 /// Another thread swaps a directory for a symlink to the outside and back.
@@ -471,17 +472,17 @@ fn a_directory_swapped_for_a_symlink_leads_no_transaction_outside() {
                 std::thread::sleep(Duration::from_micros(200));
             }
         });
-        let journal = scratch.journal().flushing(false);
+        let journal = scratch.journal().with_flush(false);
         let mut applied = 0;
         for _ in 0..400 {
             let now: Result<Vec<Option<File>>> =
                 paths.iter().map(|path| scratch.worktree.file(path)).collect();
             let Ok(now) = now else { continue };
             let after = File::regular(format!("{}", applied + 1));
-            let steps: Vec<Step<'_>> = paths
+            let steps: Vec<FileWrite<'_>> = paths
                 .iter()
                 .zip(&now)
-                .map(|(path, now)| Step { path, now: now.as_ref(), after: Some(&after) })
+                .map(|(path, now)| FileWrite { path, now: now.as_ref(), after: Some(&after) })
                 .collect();
             applied += u32::from(
                 journal.apply(&scratch.worktree.reader(), &steps, None, |_| Ok(())).is_ok(),

@@ -2,24 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use super::begin;
-use super::place::Place;
-use super::words::enter;
-use crate::app::real::resolve;
+use super::call_session::CallSession;
+use super::ensure_tree;
+use super::instructions::edit_instruction;
+use crate::app::real_path::resolve;
 use crate::cli::Context;
 use crate::error::Result;
-use crate::harness::in_command::in_command;
-use crate::harness::{Answer, Call, Command, Way};
+use crate::harness::command_path::in_command;
+use crate::harness::{Call, Command, EditRoute, HookReply};
 use crate::text::shell;
 
 pub(super) fn shell_command(
     context: &mut Context,
-    place: &Place,
+    place: &CallSession,
     call: &Call,
     command: &Command,
-) -> Result<Answer> {
+) -> Result<HookReply> {
     let Some(top) = place.site.top.as_ref().filter(|_| !place.is_strict) else {
-        return Ok(Answer::Nothing);
+        return Ok(HookReply::Proceed);
     };
     let own = command.directory.as_ref().map(|directory| call.directory.join(directory));
     let directory = own.as_ref().unwrap_or(&call.directory);
@@ -28,27 +28,27 @@ pub(super) fn shell_command(
     let checkout = Checkout::new(context, top, [directory, &call.directory]);
     let moved = checkout.moved(text, &tree.to_string_lossy());
     let inside = match here.strip_prefix(top) {
-        Ok(_) if is_inside => return Ok(Answer::Nothing),
+        Ok(_) if is_inside => return Ok(HookReply::Proceed),
         Ok(inside) => Some(inside),
         // From other directories, a command reaches the checkout by its path.
-        Err(_) if moved == text => return Ok(Answer::Nothing),
+        Err(_) if moved == text => return Ok(HookReply::Proceed),
         Err(_) => None,
     };
-    begin(context, place, &place.name)?;
-    if place.client.way == Way::Name || command.is_foreign {
+    ensure_tree(context, place, &place.name)?;
+    if place.client.edit_route == EditRoute::Name || command.is_foreign {
         let goes_on = if command.is_foreign { ";" } else { "&&" };
         if inside.is_some() && moved == text && goes_to(text, &tree, goes_on) {
-            return Ok(Answer::Nothing);
+            return Ok(HookReply::Proceed);
         }
-        let way = match place.client.way {
-            Way::Rewrite => format!(
+        let way = match place.client.edit_route {
+            EditRoute::Rewrite => format!(
                 "Edits of this repository go through review, and only commands for a POSIX shell are moved into the \
                  work tree of this session. Begin each command with: cd {}{goes_on}",
                 shell::quote(&tree.to_string_lossy())
             ),
-            Way::Enter | Way::Name => enter(place),
+            EditRoute::Enter | EditRoute::Name => edit_instruction(place),
         };
-        return Ok(Answer::Refuse(format!("Not run, and not an error: {way}")));
+        return Ok(HookReply::Refuse(format!("Not run, and not an error: {way}")));
     }
     let text = match inside {
         None => moved,
@@ -61,7 +61,7 @@ pub(super) fn shell_command(
     };
     let mut input = command.input.clone();
     input["command"] = text.into();
-    Ok(Answer::Rewrite(input))
+    Ok(HookReply::Rewrite(input))
 }
 
 struct Checkout {

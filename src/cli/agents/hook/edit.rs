@@ -2,64 +2,77 @@
 
 use std::path::PathBuf;
 
-use super::begin;
-use super::place::Place;
-use super::words::enter;
-use crate::app::real::Real;
-use crate::app::site::{Where, is_git};
+use super::call_session::CallSession;
+use super::ensure_tree;
+use super::instructions::edit_instruction;
+use crate::app::real_path::Real;
+use crate::app::site::{WriteTarget, is_git};
 use crate::cli::Context;
 use crate::error::Result;
 use crate::harness::redirect::{self, Field};
-use crate::harness::{Answer, Call, Edit, Way};
+use crate::harness::{Call, Edit, EditRoute, HookReply};
 
 pub(super) const NESTED: &str = "Not done: that file lies in a repository of its own within this one, such as a submodule, \
     and is not proposed with it. An agent that is started there can propose it.";
 
-pub(super) fn edit(context: &Context, place: &Place, call: &Call, edit: &Edit) -> Result<Answer> {
+pub(super) fn edit(
+    context: &Context,
+    place: &CallSession,
+    call: &Call,
+    edit: &Edit,
+) -> Result<HookReply> {
     let real = Real::default();
     let files = edit.files.iter().map(|file| real.path(&call.directory.join(file)));
     let files: Vec<PathBuf> = files.collect();
     if place.site.is_nested(&files) {
-        return Ok(Answer::Refuse(NESTED.to_owned()));
+        return Ok(HookReply::Refuse(NESTED.to_owned()));
     }
     let mut is_inside = false;
     for file in &files {
         match place.site.locate(file) {
-            Where::Guarded(reason) => return Ok(Answer::Refuse(reason.to_owned())),
-            Where::Checkout(_) => is_inside = true,
-            Where::Free => {}
+            WriteTarget::Guarded(reason) => return Ok(HookReply::Refuse(reason.to_owned())),
+            WriteTarget::Checkout(_) => is_inside = true,
+            WriteTarget::Free => {}
         }
     }
     if !is_inside {
-        return Ok(Answer::Nothing);
+        return Ok(HookReply::Proceed);
     }
-    let refusal = format!("Not applied, and not an error: {}", enter(place));
-    if place.is_strict || place.client.way == Way::Enter {
-        return Ok(Answer::Refuse(refusal));
+    let refusal = format!("Not applied, and not an error: {}", edit_instruction(place));
+    if place.is_strict || place.client.edit_route == EditRoute::Enter {
+        return Ok(HookReply::Refuse(refusal));
     }
-    begin(context, place, &place.name)?;
-    match place.client.way {
-        Way::Enter | Way::Name => Ok(Answer::Refuse(refusal)),
-        Way::Rewrite => Ok(match redirected(place, call, &edit.input, edit.field, true) {
-            Ok(input) => Answer::Rewrite(input),
-            Err(why) => Answer::Refuse(format!("Not done: {why}")),
+    ensure_tree(context, place, &place.name)?;
+    match place.client.edit_route {
+        EditRoute::Enter | EditRoute::Name => Ok(HookReply::Refuse(refusal)),
+        EditRoute::Rewrite => Ok(match redirected(place, call, &edit.input, edit.field, true) {
+            Ok(input) => HookReply::Rewrite(input),
+            Err(why) => HookReply::Refuse(format!("Not done: {why}")),
         }),
     }
 }
 
 /// Files that the session's tree was never given, such as ignored ones, are read in the checkout.
-pub(super) fn look(place: &Place, call: &Call, input: &serde_json::Value, field: Field) -> Answer {
-    if place.is_strict || place.client.way != Way::Rewrite || !place.home.has(&place.name) {
-        return Answer::Nothing;
+pub(super) fn redirect_read(
+    place: &CallSession,
+    call: &Call,
+    input: &serde_json::Value,
+    field: Field,
+) -> HookReply {
+    if place.is_strict
+        || place.client.edit_route != EditRoute::Rewrite
+        || !place.home.has(&place.name)
+    {
+        return HookReply::Proceed;
     }
     match redirected(place, call, input, field, false) {
-        Ok(moved) if moved != *input => Answer::Rewrite(moved),
-        _ => Answer::Nothing,
+        Ok(moved) if moved != *input => HookReply::Rewrite(moved),
+        _ => HookReply::Proceed,
     }
 }
 
 pub(super) fn redirected(
-    place: &Place,
+    place: &CallSession,
     call: &Call,
     input: &serde_json::Value,
     field: Field,
@@ -68,7 +81,9 @@ pub(super) fn redirected(
     let (tree, found) = (&place.site.tree, Real::default());
     let to = |path: &str| {
         let real = found.path(&call.directory.join(path));
-        let Where::Checkout(inside) = place.site.locate(&real) else { return Ok(path.to_owned()) };
+        let WriteTarget::Checkout(inside) = place.site.locate(&real) else {
+            return Ok(path.to_owned());
+        };
         let moved: PathBuf = tree.join(inside).components().collect();
         if !is_edit && moved.symlink_metadata().is_err() && real.symlink_metadata().is_ok() {
             return Ok(path.to_owned());

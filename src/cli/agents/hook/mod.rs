@@ -1,34 +1,34 @@
 //! `aye agents hook`: answers a client's hooks. An error refuses an edit, and never keeps an agent
 //! from ending.
 
+mod call_session;
 mod command;
 mod edit;
-mod news;
-mod place;
-mod words;
+mod instructions;
+mod outcomes;
 
 use std::io::Read as _;
 use std::time::Duration;
 
+use call_session::{CallSession, gated_top, session_name};
 use command::shell_command;
-use edit::{edit, look};
-use news::told;
-use place::{Place, elsewhere, name_of};
-use words::{PROPOSE, enter};
+use edit::{edit, redirect_read};
+use instructions::{PROPOSE, edit_instruction};
+use outcomes::outcome_text;
 
-use super::target;
+use super::hook_file;
 use crate::app::propose::Details;
 use crate::app::{self, session as sessions};
 use crate::cli::Context;
 use crate::cli::session::summary;
 use crate::error::{Error, Exit, Result};
-use crate::harness::{Answer, Call, Client, Event};
-use crate::patience::Wait;
+use crate::harness::{Call, Client, Event, HookReply};
+use crate::process_wait::Wait;
 use crate::session::codes::SESSION_LIVE;
-use crate::session::record::Untold;
+use crate::session::record::UnreportedDecision;
 use crate::text::{escape, shell};
 
-const MOST: u64 = 64 << 20;
+const MAX_CALL_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
 pub struct HookArgs {
@@ -45,7 +45,7 @@ pub struct HookArgs {
 
 pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
     let client = args.harness;
-    let is_edit = args.event == client.before();
+    let is_edit = args.event == client.tool_hook();
     if is_edit {
         // A release build aborts at a panic, which clients take for a yes.
         std::panic::set_hook(Box::new(|_| std::process::exit(CLOSED)));
@@ -55,15 +55,15 @@ pub fn run(context: &mut Context, args: &HookArgs) -> Exit {
             answer(context, client, &call, args.strict).map_err(|error| explain(&error))
         })
         .unwrap_or_else(|why| match args.event.as_str() {
-            _ if is_edit => Answer::Refuse(format!(
+            _ if is_edit => HookReply::Refuse(format!(
                 "Not done: the gate of this repository (aye) could not judge it: {why}"
             )),
             "WorktreeCreate" => {
                 context.note(&format!("aye: no work tree: {}", escape::line(&why)));
                 let _ = context.ends_with(1);
-                Answer::Nothing
+                HookReply::Proceed
             }
-            _ => Answer::Say(format!("aye: {why}")),
+            _ => HookReply::ShowPerson(format!("aye: {why}")),
         });
     let bytes = client.write(&args.event, &answer);
     match context.print(&bytes) {
@@ -78,10 +78,10 @@ const CLOSED: i32 = 2;
 
 fn read(client: &Client, event: &str) -> Result<Call, String> {
     let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().take(MOST + 1).read_to_end(&mut bytes);
+    let read = std::io::stdin().lock().take(MAX_CALL_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| format!("its input cannot be read: {error}"))?;
-    if bytes.len() as u64 > MOST {
-        return Err(format!("its input is over {MOST} bytes"));
+    if bytes.len() as u64 > MAX_CALL_BYTES {
+        return Err(format!("its input is over {MAX_CALL_BYTES} bytes"));
     }
     client.read(event, &bytes).map_err(|why| format!("its input is not understood: {why}"))
 }
@@ -97,48 +97,50 @@ fn answer(
     client: &'static Client,
     call: &Call,
     is_strict: bool,
-) -> Result<Answer> {
+) -> Result<HookReply> {
     if call.event == Event::Other {
-        return Ok(Answer::Nothing);
+        return Ok(HookReply::Proceed);
     }
     if let Event::Edit(edit) = &call.event
-        && let Some(reason) = target::guards(context, &call.directory, &edit.files)
+        && let Some(reason) = hook_file::refuse_hook_edit(context, &call.directory, &edit.files)
     {
-        return Ok(Answer::Refuse(reason));
+        return Ok(HookReply::Refuse(reason));
     }
-    let place = match Place::of(context, client, call, is_strict) {
+    let place = match CallSession::of(context, client, call, is_strict) {
         // A read is harmless if nothing can be judged.
         Err(_) if matches!(call.event, Event::Read { .. }) => None,
         place => place?,
     };
     if let Event::Edit(edit) = &call.event
-        && let Some(top) = elsewhere(context, client, call, &edit.files, place.as_ref())?
+        && let Some(top) = gated_top(context, client, call, &edit.files, place.as_ref())?
     {
-        return Ok(Answer::Refuse(format!(
+        return Ok(HookReply::Refuse(format!(
             "Not applied, and not an error: the edits of {} go through review, and this session does not work \
              there. {PROPOSE} First: cd {}",
             top.display(),
             shell::quote(&top.to_string_lossy())
         )));
     }
-    let Some(place) = place else { return Ok(Answer::Nothing) };
+    let Some(place) = place else { return Ok(HookReply::Proceed) };
     match &call.event {
-        Event::Other => Ok(Answer::Nothing),
+        Event::Other => Ok(HookReply::Proceed),
         Event::Edit(it) => edit(context, &place, call, it),
-        Event::Read { input, field } => Ok(look(&place, call, input, *field)),
+        Event::Read { input, field } => Ok(redirect_read(&place, call, input, *field)),
         Event::Shell(command) => shell_command(context, &place, call, command),
-        Event::Begin => Ok(Answer::Inform(match told(context, &place)? {
-            Some(news) => format!("{}\n{news}", enter(&place)),
-            None => enter(&place),
+        Event::Begin => Ok(HookReply::TellModel(match outcome_text(context, &place)? {
+            Some(news) => format!("{}\n{news}", edit_instruction(&place)),
+            None => edit_instruction(&place),
         })),
-        Event::Prompt => Ok(told(context, &place)?.map_or(Answer::Nothing, Answer::Inform)),
-        Event::Stop { is_busy: true } => Ok(Answer::Nothing),
+        Event::Prompt => {
+            Ok(outcome_text(context, &place)?.map_or(HookReply::Proceed, HookReply::TellModel))
+        }
+        Event::Stop { is_busy: true } => Ok(HookReply::Proceed),
         Event::Stop { is_busy: false } => {
             let trees = place.trees();
             Ok(stop(context, place, trees))
         }
         // The agent keeps its own tree.
-        Event::PartStop if place.is_own => Ok(Answer::Nothing),
+        Event::PartStop if place.is_own => Ok(HookReply::Proceed),
         Event::PartStop => {
             let trees = vec![place.name.clone()];
             Ok(stop(context, place, trees))
@@ -146,10 +148,10 @@ fn answer(
         Event::Tree(wanted) => {
             // A tree that the person, or a part of the agent, asks for is separate.
             let is_ours = *wanted == place.name || wanted.starts_with("aye");
-            let other = || name_of(&call.session, wanted, place.store.repository());
+            let other = || session_name(&call.session, wanted, place.store.repository());
             let name = if is_ours { place.name.clone() } else { other() };
-            begin(context, &place, &name)?;
-            Ok(Answer::Tree(place.home.tree(&name)))
+            ensure_tree(context, &place, &name)?;
+            Ok(HookReply::Tree(place.home.tree(&name)))
         }
     }
 }
@@ -159,8 +161,8 @@ const MOST_WAIT: Duration = Duration::from_secs(20);
 
 const PAUSE: Duration = Duration::from_millis(10);
 
-fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
-    let Place { store, home, .. } = place;
+fn ensure_tree(context: &Context, place: &CallSession, name: &str) -> Result<()> {
+    let CallSession { store, home, .. } = place;
     if home.has(name) {
         return Ok(());
     }
@@ -189,29 +191,29 @@ fn begin(context: &Context, place: &Place, name: &str) -> Result<()> {
     if !back.is_empty() {
         let changing = home.change(name)?;
         let mut record = home.record(name)?;
-        record.untold.push(Untold { kept: back, ..Untold::default() });
+        record.untold.push(UnreportedDecision { kept: back, ..UnreportedDecision::default() });
         home.write(&changing, &record)?;
     }
     Ok(())
 }
 
-fn session<'a>(context: &Context, place: &'a Place) -> app::Session<'a> {
-    context.session_of_agent(&place.store, place.client.agent, "aye agents hook")
+fn session<'a>(context: &Context, place: &'a CallSession) -> app::Session<'a> {
+    context.agent_session(&place.store, place.client.agent, "aye agents hook")
 }
 
 /// A failure in one tree does not stop the others.
-fn stop(context: &Context, mut place: Place, trees: Vec<String>) -> Answer {
+fn stop(context: &Context, mut place: CallSession, trees: Vec<String>) -> HookReply {
     let mut lines = Vec::new();
     for name in trees {
         place.enter(name);
         let proposed = propose(context, &place);
         lines.extend(proposed.unwrap_or_else(|error| vec![format!("aye: {}", explain(&error))]));
     }
-    if lines.is_empty() { Answer::Nothing } else { Answer::Say(lines.join("\n")) }
+    if lines.is_empty() { HookReply::Proceed } else { HookReply::ShowPerson(lines.join("\n")) }
 }
 
-fn propose(context: &Context, place: &Place) -> Result<Vec<String>> {
-    let Place { home, name, .. } = place;
+fn propose(context: &Context, place: &CallSession) -> Result<Vec<String>> {
+    let CallSession { home, name, .. } = place;
     if !home.has(name) {
         return Ok(Vec::new());
     }

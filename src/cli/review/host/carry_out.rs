@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use super::CliHost;
-use crate::app::review::{Planned, looked_at};
+use crate::app::review::{ReviewPlan, looked_at};
 use crate::changeset::RepoPath;
 use crate::changeset::plan;
 use crate::decide;
-use crate::decide::verdict::{self, Besides, Word};
+use crate::decide::verdict::{self, PlainVerdict, VerdictDetails};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Comment, Effect, Evidence};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, Proposal, codes};
-use crate::review::terminal::Order;
+use crate::review::terminal::DecisionOrder;
 use crate::text;
 
 impl CliHost<'_> {
@@ -22,37 +22,37 @@ impl CliHost<'_> {
         decide::authorise(self.store, &caller, verb, proposals, &evidence, "aye review")
     }
 
-    fn looked_at(&self, order: &Order) -> Result<Proposal> {
+    fn looked_at(&self, order: &DecisionOrder) -> Result<Proposal> {
         looked_at(&self.store.view()?, order, self.now())
     }
 
-    pub(super) fn say(
+    pub(super) fn decide_without_files(
         &self,
-        order: &Order,
+        order: &DecisionOrder,
         verb: Verb,
-        word: Word,
+        word: PlainVerdict,
         reason: Option<&str>,
     ) -> Result<()> {
         let proposal = self.looked_at(order)?;
         let authority = self.authority(verb, &proposal)?;
         let proposals = std::slice::from_ref(&proposal);
-        let comments = written_as(&order.comments, &order.revision);
-        let besides = Besides {
+        let comments = comments_on(&order.comments, &order.revision);
+        let besides = VerdictDetails {
             reason,
             comments: &comments,
             seen: self.seen.as_ref(),
             group: order.group.as_deref(),
         };
-        verdict::say(self.store, &authority, self.now(), proposals, word, &besides)
+        verdict::record_verdicts(self.store, &authority, self.now(), proposals, word, &besides)
     }
 
     /// The last screen's plan is what is written.
-    pub(super) fn apply(&mut self, order: &Order) -> Result<String> {
+    pub(super) fn apply(&mut self, order: &DecisionOrder) -> Result<String> {
         let now = self.now();
         // A decision or revision meanwhile explains more than changed files do.
         let proposal = self.looked_at(order)?;
         let authority = self.authority(Verb::Apply, &proposal)?;
-        let Some(Planned { shown, part, made }) = self.planned.take(&order.id) else {
+        let Some(ReviewPlan { shown, part, made }) = self.planned.take(&order.id) else {
             return Err(Error::bug(format!("{} was not shown before it was written", order.id)));
         };
         let effect = if self.index { Effect::Index } else { Effect::Files };
@@ -61,8 +61,8 @@ impl CliHost<'_> {
         let request = decide::Request {
             part,
             made,
-            take_residue: order.take_residue,
-            comments: written_as(&order.comments, &order.revision),
+            approve_other_changes: order.approve_foreign,
+            comments: comments_on(&order.comments, &order.revision),
             unshown_lines: order.unshown_lines,
             group: order.group.clone(),
             ..decide::Request::all(effect)
@@ -104,7 +104,10 @@ impl CliHost<'_> {
     }
 }
 
-pub(super) fn origins(proposal: &Proposal, part: Option<&decide::Part>) -> BTreeSet<RepoPath> {
+pub(super) fn origins(
+    proposal: &Proposal,
+    part: Option<&decide::PartialProposal>,
+) -> BTreeSet<RepoPath> {
     match part {
         Some(part) => part.changes.changes().iter().filter_map(|c| c.origin.clone()).collect(),
         None => proposal.current().changes.iter().filter_map(|c| c.origin.clone()).collect(),
@@ -112,8 +115,8 @@ pub(super) fn origins(proposal: &Proposal, part: Option<&decide::Part>) -> BTree
 }
 
 /// `3 files, 1 of them renamed`: a removed file in `moved` does not count.
-pub(super) fn counted(files: &[plan::Planned], moved: &BTreeSet<RepoPath>) -> String {
-    let is_source = |file: &&plan::Planned| file.after.is_none() && moved.contains(&file.path);
+pub(super) fn counted(files: &[plan::PlannedFile], moved: &BTreeSet<RepoPath>) -> String {
+    let is_source = |file: &&plan::PlannedFile| file.after.is_none() && moved.contains(&file.path);
     let renamed = files.iter().filter(is_source).count();
     let count = files.len() - renamed;
     match renamed {
@@ -123,7 +126,7 @@ pub(super) fn counted(files: &[plan::Planned], moved: &BTreeSet<RepoPath>) -> St
     }
 }
 
-pub(super) fn written_as(comments: &[Comment], revision: &str) -> Vec<Comment> {
+pub(super) fn comments_on(comments: &[Comment], revision: &str) -> Vec<Comment> {
     let about = |comment: &Comment| Comment {
         revision: Some(comment.revision.as_deref().unwrap_or(revision).to_owned()),
         // A review answers no comment.

@@ -1,27 +1,27 @@
 //! Host of a review: the store, the user's editor and pager.
 
 mod carry_out;
-mod edited;
-mod tried;
+mod hunk_editor;
+mod trial;
 
 use std::collections::BTreeSet;
 
-use carry_out::written_as;
+use carry_out::comments_on;
 
 use super::Args;
-use crate::app::review::{Desk, Plans, Unwritten, answers, looked_at};
+use crate::app::review::{Plans, ReviewStore, Unwritten, answers, looked_at};
 use crate::changeset::RepoPath;
 use crate::cli::{Context, difftool, marks, pager, programs};
 use crate::decide;
-use crate::decide::verdict::Word;
+use crate::decide::verdict::PlainVerdict;
 use crate::error::Result;
-use crate::prompt::Hold;
+use crate::prompt::SignalHold;
 use crate::proposal::event::Comment;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Actor, Note, Proposal, ProposalId};
 use crate::render::overview::Group;
-use crate::review::model::{Answers, Verdict};
-use crate::review::terminal::{Host, Loaded, Order, Outlook, Tried};
+use crate::review::model::{SavedAnswers, Verdict};
+use crate::review::terminal::{DecisionOrder, DecisionPreview, Host, LoadResult, TrialOutcome};
 use crate::store::Store;
 
 pub(super) struct CliHost<'c> {
@@ -33,11 +33,11 @@ pub(super) struct CliHost<'c> {
     try_command: Option<String>,
     has_difftool: bool,
     diff_filter: Option<String>,
-    desk: Desk<'c>,
+    desk: ReviewStore<'c>,
     /// The last screen's plans are what is written.
     planned: Plans,
     /// HEAD and thread tips when the last screen was shown.
-    seen: Option<decide::Seen>,
+    seen: Option<decide::ViewedState>,
     unwritten: Unwritten,
 }
 
@@ -47,7 +47,7 @@ impl<'c> CliHost<'c> {
         store: &'c Store,
         actor: Actor,
         args: &Args,
-        desk: Desk<'c>,
+        desk: ReviewStore<'c>,
     ) -> Self {
         Self {
             context,
@@ -77,7 +77,7 @@ impl Host for CliHost<'_> {
         id: &ProposalId,
         known: Option<&str>,
         not_taken: &BTreeSet<ProposalId>,
-    ) -> Result<Loaded> {
+    ) -> Result<LoadResult> {
         let now = self.now();
         self.desk.load(id, known, not_taken, now)
     }
@@ -90,12 +90,12 @@ impl Host for CliHost<'_> {
         self.desk.heard(id)
     }
 
-    fn keep(&mut self, id: &ProposalId, found: Option<(&str, Answers)>) -> Result<()> {
+    fn keep(&mut self, id: &ProposalId, found: Option<(&str, SavedAnswers)>) -> Result<()> {
         answers::keep(self.store.repository(), id, found)
     }
 
     fn edit(&mut self, path: &RepoPath, text: &[u8]) -> Result<Option<Vec<u8>>> {
-        edited::edit(self.context, self.store.repository(), path, text)
+        hunk_editor::edit(self.context, self.store.repository(), path, text)
     }
 
     fn page(&mut self, text: &str) -> Result<()> {
@@ -123,7 +123,7 @@ impl Host for CliHost<'_> {
 
     fn compare(&mut self, id: &ProposalId) -> Result<Option<String>> {
         let proposal = self.store.view()?.proposal(id)?;
-        let _hold = Hold::interrupts();
+        let _hold = SignalHold::interrupts();
         let status = difftool::start(self.store, &proposal, "", self.now())?;
         Ok((status != 0).then(|| format!("the difftool ended with exit status {status}")))
     }
@@ -132,28 +132,28 @@ impl Host for CliHost<'_> {
         self.try_command.is_some()
     }
 
-    fn try_it(&mut self, id: &ProposalId, revision: &str) -> Result<Tried> {
-        tried::run(&self.context.directory, id, revision)
+    fn try_it(&mut self, id: &ProposalId, revision: &str) -> Result<TrialOutcome> {
+        trial::run(&self.context.directory, id, revision)
     }
 
     fn comment(&mut self, id: &ProposalId, revision: &str, comments: &[Comment]) -> Result<()> {
         if comments.is_empty() {
             return Ok(());
         }
-        let _hold = Hold::interrupts();
+        let _hold = SignalHold::interrupts();
         self.store.write(&self.actor, self.now(), |writer| {
             writer.view.proposal(id)?.require_pending(writer.now())?;
-            for comment in written_as(comments, revision) {
+            for comment in comments_on(comments, revision) {
                 writer.note(Some(id), Note::Comment(comment))?;
             }
             Ok(())
         })
     }
 
-    fn plan(&mut self, orders: &[Order]) -> Result<Vec<Option<Result<Outlook>>>> {
+    fn plan(&mut self, orders: &[DecisionOrder]) -> Result<Vec<Option<Result<DecisionPreview>>>> {
         (self.planned, self.unwritten) = (Plans::default(), Unwritten::default());
         let ids = orders.iter().map(|order| &order.id);
-        self.seen = Some(decide::Seen::now(&self.store.view()?, ids)?);
+        self.seen = Some(decide::ViewedState::now(&self.store.view()?, ids)?);
         let now = self.now();
         self.planned.make(self.store, orders, now)
     }
@@ -164,7 +164,7 @@ impl Host for CliHost<'_> {
         marks::grouped(&all, &marks, now, |id| self.desk.number(id))
     }
 
-    fn group(&mut self, orders: &[&Order]) -> Result<String> {
+    fn group(&mut self, orders: &[&DecisionOrder]) -> Result<String> {
         let rejects = orders.iter().all(|order| matches!(order.verdict, Verdict::Reject { .. }));
         if !rejects {
             // Other changes are approved one proposal at a time.
@@ -177,9 +177,9 @@ impl Host for CliHost<'_> {
         Ok(decide::group::of_reject(&proposals?))
     }
 
-    fn carry_out(&mut self, order: &Order) -> Result<String> {
+    fn carry_out(&mut self, order: &DecisionOrder) -> Result<String> {
         // From here Ctrl-C would only leave work for recovery.
-        let _hold = Hold::interrupts();
+        let _hold = SignalHold::interrupts();
         match &order.verdict {
             Verdict::Apply | Verdict::Part(_) => {
                 let paths = self.planned.paths(&order.id);
@@ -192,12 +192,17 @@ impl Host for CliHost<'_> {
                 })
             }
             Verdict::Reject { reason } => {
-                self.say(order, Verb::Reject, Word::Reject, Some(reason))?;
+                self.decide_without_files(order, Verb::Reject, PlainVerdict::Reject, Some(reason))?;
                 Ok("rejected".to_owned())
             }
             Verdict::RequestChanges { reason } => {
                 let reason = Some(reason.as_str()).filter(|reason| !reason.is_empty());
-                self.say(order, Verb::RequestChanges, Word::RequestChanges, reason)?;
+                self.decide_without_files(
+                    order,
+                    Verb::RequestChanges,
+                    PlainVerdict::RequestChanges,
+                    reason,
+                )?;
                 Ok("sent back with a request for changes".to_owned())
             }
             _ => Ok("stays pending".to_owned()),

@@ -1,8 +1,8 @@
 //! Operations that add: a file, a section, and `replace_section` of a missing one.
 
-use super::content::{closed, keeps_id, open_end, whole_section};
+use super::content::{check_closed, check_id_kept, check_open_end, check_whole_section};
 use super::target::by_id;
-use super::{Edited, Here, Stop};
+use super::{EditResult, OperationProblems, OperationTarget};
 use crate::memory::codes;
 use crate::memory::markdown::edit::{self, Mark};
 use crate::memory::markdown::{self, Document};
@@ -14,13 +14,13 @@ use crate::memory::request::{Edit, IfExists, IfMissing};
 impl Planner<'_> {
     pub(super) fn create_file(
         &mut self,
-        here: &Here<'_>,
+        here: &OperationTarget<'_>,
         content: &str,
         if_exists: IfExists,
-    ) -> Result<Edited, Stop> {
+    ) -> Result<EditResult, OperationProblems> {
         let path = here.path;
         let content = content.strip_prefix('\u{feff}').unwrap_or(content);
-        closed("content", content)?;
+        check_closed("content", content)?;
         match here.text() {
             // Appending also works once the file exists.
             None if if_exists == IfExists::Append => {}
@@ -40,9 +40,9 @@ impl Planner<'_> {
             (true, IfExists::Append) => match here.document.sections.len().checked_sub(1) {
                 // Text without a heading belongs to the last section.
                 Some(last) if markdown::parse(content).sections.is_empty() => {
-                    open_end(&here.document)?;
+                    check_open_end(&here.document)?;
                     let text = edit::append_to_section(&here.document, last, content);
-                    Ok(Edited { text, adds_section: false, touched: Some(last..last + 1) })
+                    Ok(EditResult { text, adds_section: false, touched: Some(last..last + 1) })
                 }
                 _ => self.insert_at_end(here, content, None),
             },
@@ -53,7 +53,7 @@ impl Planner<'_> {
                 } else {
                     content.to_owned()
                 };
-                Ok(Edited { text, adds_section: true, touched: None })
+                Ok(EditResult { text, adds_section: true, touched: None })
             }
         }
     }
@@ -61,12 +61,12 @@ impl Planner<'_> {
     /// Adds ids if the category requires them; `first` is the first section's id, if known.
     fn insert_at_end(
         &mut self,
-        here: &Here<'_>,
+        here: &OperationTarget<'_>,
         content: &str,
         first: Option<&str>,
-    ) -> Result<Edited, Stop> {
+    ) -> Result<EditResult, OperationProblems> {
         let document = &here.document;
-        open_end(document)?;
+        check_open_end(document)?;
         let content = if first.is_some() || here.category.section_id_required {
             edit::with_ids(content, first, here.mark(), &[], |id| here.has_id(id))
         } else {
@@ -75,16 +75,16 @@ impl Planner<'_> {
         let text = edit::insert_section(document, here.source().len(), &content);
         let count = document.sections.len();
         let adds_section = !markdown::parse(&content).sections.is_empty();
-        Ok(Edited { text, adds_section, touched: Some(count..count) })
+        Ok(EditResult { text, adds_section, touched: Some(count..count) })
     }
 
     /// `content` is the whole section.
     pub(super) fn append_section(
         &mut self,
-        here: &Here<'_>,
+        here: &OperationTarget<'_>,
         content: &str,
         parent: Option<&str>,
-    ) -> Result<Edited, Stop> {
+    ) -> Result<EditResult, OperationProblems> {
         let (path, document) = (here.path, &here.document);
         if !here.exists && here.category.git_tracked && here.category.file.is_none() {
             return Err(Problem::new(&codes::PLAN_FAILED, format!("there is no file {path}"))
@@ -98,21 +98,21 @@ impl Planner<'_> {
             Some(parent) => self.end_of_parent(here, parent, parsed.sections[0].level)?,
         };
         if end == here.source().len() {
-            open_end(document)?;
+            check_open_end(document)?;
         }
         let content = edit::with_ids(content, None, here.mark(), &[], |id| here.has_id(id));
         let text = edit::insert_section(document, end, &content);
         self.warn_of_double(here, &parsed);
-        Ok(Edited { text, adds_section: true, touched: Some(index..index) })
+        Ok(EditResult { text, adds_section: true, touched: Some(index..index) })
     }
 
     /// Offset and index for a section at the end of `parent`.
     fn end_of_parent(
         &mut self,
-        here: &Here<'_>,
+        here: &OperationTarget<'_>,
         parent: &str,
         level: u8,
-    ) -> Result<(usize, usize), Stop> {
+    ) -> Result<(usize, usize), OperationProblems> {
         let at = by_id(&here.document, here.path, parent, "parent_section_id")?;
         self.expect(
             here,
@@ -139,7 +139,7 @@ impl Planner<'_> {
         Ok((section.end, here.subtree(at).range.end))
     }
 
-    fn warn_of_double(&mut self, here: &Here<'_>, new: &Document<'_>) {
+    fn warn_of_double(&mut self, here: &OperationTarget<'_>, new: &Document<'_>) {
         let words = |body: &str| {
             let words = body.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
             words.map(str::to_lowercase).collect::<Vec<_>>()
@@ -157,18 +157,18 @@ impl Planner<'_> {
     /// `replace_section` of a missing section; `problem` describes the absence.
     pub(super) fn add_missing(
         &mut self,
-        here: &Here<'_>,
+        here: &OperationTarget<'_>,
         id: Option<&str>,
         content: &str,
         problem: Problem,
-    ) -> Result<Edited, Stop> {
+    ) -> Result<EditResult, OperationProblems> {
         let creates =
             matches!(here.edit, Edit::ReplaceSection { if_missing: IfMissing::CreateFile, .. });
         if !here.exists && !creates {
             return Err(problem.fix("set if_missing to create_file, or use create_file").into());
         }
-        whole_section("content", content, None)?;
-        keeps_id("content", content, id)?;
+        check_whole_section("content", content, None)?;
+        check_id_kept("content", content, id)?;
         let policy =
             if here.exists { Policy::RequireFilePresent } else { Policy::RequireFileAbsent };
         self.expect(here, here.path, None, policy, None);

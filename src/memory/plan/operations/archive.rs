@@ -2,13 +2,13 @@
 
 use chrono::{DateTime, Utc};
 
-use super::content::{inner, keeps_id, whole_section};
+use super::content::{check_id_kept, check_inner, check_whole_section};
 use super::section::taken;
-use super::{Edited, Here, Stop, Subtree};
+use super::{EditResult, OperationProblems, OperationTarget, Subtree};
 use crate::memory::codes;
 use crate::memory::markdown::{self, edit, lines, slug};
 use crate::memory::plan::Planner;
-use crate::memory::plan::admit::check_path;
+use crate::memory::plan::admission::check_path;
 use crate::memory::plan::precondition::{Policy, name};
 use crate::memory::problem::Problem;
 use crate::memory::request::Edit;
@@ -16,11 +16,11 @@ use crate::memory::request::Edit;
 impl Planner<'_> {
     pub(super) fn archive(
         &mut self,
-        here: &Here<'_>,
+        here: &OperationTarget<'_>,
         section: &Subtree,
         to: &str,
         replacement: Option<&String>,
-    ) -> Result<Edited, Stop> {
+    ) -> Result<EditResult, OperationProblems> {
         self.expect_text(here, section, false);
         self.copy_to(here, section, to)?;
         let document = &here.document;
@@ -28,10 +28,15 @@ impl Planner<'_> {
             Some(text) => edit::replace_section(document, section.at, &stub(here, section, text)?),
             None => edit::remove_section(document, section.at),
         };
-        Ok(Edited { text, adds_section: false, touched: Some(section.range.clone()) })
+        Ok(EditResult { text, adds_section: false, touched: Some(section.range.clone()) })
     }
 
-    fn copy_to(&mut self, here: &Here<'_>, section: &Subtree, to: &str) -> Result<(), Stop> {
+    fn copy_to(
+        &mut self,
+        here: &OperationTarget<'_>,
+        section: &Subtree,
+        to: &str,
+    ) -> Result<(), OperationProblems> {
         check_path(to).map_err(|problem| problem.field("archive_path"))?;
         let schema = &self.world.settings.schema;
         let Some(category) = schema.category(to).filter(|category| category.name == "archive")
@@ -43,7 +48,7 @@ impl Planner<'_> {
                 .into());
         };
         self.refuse_closed(category, to).map_err(|problem| problem.field("archive_path"))?;
-        self.router.say(category.approval, format!("the category {}", category.name));
+        self.router.require(category.approval, format!("the category {}", category.name));
         let Some(existing) = self.state(here.i, to) else { return Ok(()) };
         if existing.is_some() {
             self.expect(here, to, None, Policy::RequireFilePresent, None);
@@ -53,13 +58,13 @@ impl Planner<'_> {
                 .into());
         }
         self.expect(here, to, None, Policy::RequireFileAbsent, None);
-        self.put(to, copy(here, section, self.world.at));
+        self.set_text(to, copy(here, section, self.world.at));
         Ok(())
     }
 }
 
 /// The archived copy: section, date, origin and reason.
-fn copy(here: &Here<'_>, section: &Subtree, at: DateTime<Utc>) -> String {
+fn copy(here: &OperationTarget<'_>, section: &Subtree, at: DateTime<Utc>) -> String {
     let document = &here.document;
     let eol = lines::dominant_ending(document.source);
     let whole = document.text(section.at).trim_end();
@@ -77,11 +82,15 @@ fn copy(here: &Here<'_>, section: &Subtree, at: DateTime<Utc>) -> String {
 }
 
 /// Keeps the old heading and marker unless `replacement` begins with a heading.
-fn stub(here: &Here<'_>, section: &Subtree, replacement: &str) -> Result<String, Stop> {
+fn stub(
+    here: &OperationTarget<'_>,
+    section: &Subtree,
+    replacement: &str,
+) -> Result<String, OperationProblems> {
     let old = &here.document.sections[section.at];
     if markdown::parse(replacement).begins_with_heading() {
-        whole_section("replacement", replacement, Some(old.level))?;
-        keeps_id("replacement", replacement, old.id.as_deref())?;
+        check_whole_section("replacement", replacement, Some(old.level))?;
+        check_id_kept("replacement", replacement, old.id.as_deref())?;
         return Ok(match &old.id {
             Some(id) => edit::with_ids(replacement, Some(id), here.mark(), &[], |id| {
                 taken(here, section, id)
@@ -89,7 +98,7 @@ fn stub(here: &Here<'_>, section: &Subtree, replacement: &str) -> Result<String,
             None => replacement.to_owned(),
         });
     }
-    inner("replacement", replacement, old.level)?;
+    check_inner("replacement", replacement, old.level)?;
     let head = &here.source()[old.start()..old.body];
     let eol = lines::dominant_ending(here.source());
     let gap = if lines::ends_line(head) { "" } else { eol };

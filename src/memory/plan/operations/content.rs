@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::target::same_heading;
-use super::{Here, Stop};
+use super::{OperationProblems, OperationTarget};
 use crate::memory::codes;
 use crate::memory::markdown::{self, Document, Section, edit, lines, slug};
 use crate::memory::plan::validate::check_sections;
@@ -13,8 +13,12 @@ use crate::memory::settings::Category;
 
 /// Accepts one whole section: it begins with a heading of `level` and has no other of that level or
 /// higher.
-pub(super) fn whole_section(field: &str, content: &str, level: Option<u8>) -> Result<(), Stop> {
-    closed(field, content)?;
+pub(super) fn check_whole_section(
+    field: &str,
+    content: &str,
+    level: Option<u8>,
+) -> Result<(), OperationProblems> {
+    check_closed(field, content)?;
     let document = markdown::parse(content);
     let mut problems = Vec::new();
     let mut wrong = |message: String, at: usize, fix: String| {
@@ -23,7 +27,7 @@ pub(super) fn whole_section(field: &str, content: &str, level: Option<u8>) -> Re
     let sharps = "#".repeat(level.unwrap_or(2).into());
     let Some(first) = document.sections.first() else {
         wrong("there is no heading".into(), 0, format!("begin with `{sharps} Heading`"));
-        return Err(Stop(problems));
+        return Err(OperationProblems(problems));
     };
     if document.start > 0 || !content[..first.start()].trim().is_empty() {
         let fix = format!("begin with `{sharps} {}`", brief(&first.heading));
@@ -44,12 +48,16 @@ pub(super) fn whole_section(field: &str, content: &str, level: Option<u8>) -> Re
         wrong(message, section.start(), fix);
     }
     problems.extend(bad_ids(field, &document));
-    Stop::unless_none(problems)
+    OperationProblems::unless_none(problems)
 }
 
 /// Accepts only headings deeper than `level`. Returns true if there are any.
-pub(super) fn inner(field: &str, content: &str, level: u8) -> Result<bool, Stop> {
-    closed(field, content)?;
+pub(super) fn check_inner(
+    field: &str,
+    content: &str,
+    level: u8,
+) -> Result<bool, OperationProblems> {
+    check_closed(field, content)?;
     let document = markdown::parse(content);
     let mut problems = Vec::new();
     if document.start > 0 {
@@ -65,7 +73,7 @@ pub(super) fn inner(field: &str, content: &str, level: u8) -> Result<bool, Stop>
         problems.push(wrong_markdown(field, content, section.start(), message, fix));
     }
     problems.extend(bad_ids(field, &document));
-    Stop::unless_none(problems)?;
+    OperationProblems::unless_none(problems)?;
     Ok(!document.sections.is_empty())
 }
 
@@ -86,7 +94,7 @@ pub(super) fn bad_ids(field: &str, document: &Document<'_>) -> Vec<Problem> {
 }
 
 /// Schema problems of a whole section that could not be written.
-pub(super) fn check_fields(here: &Here<'_>) -> Vec<Problem> {
+pub(super) fn check_fields(here: &OperationTarget<'_>) -> Vec<Problem> {
     let is_entry = match here.edit {
         Edit::AppendSection { parent, heading, .. } => {
             parent.is_none() && heading.level.is_none_or(|level| level == 2)
@@ -103,7 +111,7 @@ pub(super) fn check_fields(here: &Here<'_>) -> Vec<Problem> {
     check_sections(&category, here.path, None, content)
 }
 
-pub(super) fn with_heading(heading: &Heading, content: &str) -> Result<String, Stop> {
+pub(super) fn with_heading(heading: &Heading, content: &str) -> Result<String, OperationProblems> {
     let parsed = markdown::parse(content);
     let whole = match &heading.text {
         Some(text) if !parsed.begins_with_heading() => {
@@ -112,7 +120,7 @@ pub(super) fn with_heading(heading: &Heading, content: &str) -> Result<String, S
         }
         _ => content.to_owned(),
     };
-    whole_section("content", &whole, heading.level)?;
+    check_whole_section("content", &whole, heading.level)?;
     match &heading.text {
         Some(text) if !same_heading(&markdown::parse(&whole), 0, text) => {
             let message = format!(
@@ -127,7 +135,11 @@ pub(super) fn with_heading(heading: &Heading, content: &str) -> Result<String, S
     }
 }
 
-pub(super) fn keeps_id(field: &str, content: &str, id: Option<&str>) -> Result<(), Stop> {
+pub(super) fn check_id_kept(
+    field: &str,
+    content: &str,
+    id: Option<&str>,
+) -> Result<(), OperationProblems> {
     let document = markdown::parse(content);
     match (&document.sections[0].id, id) {
         (Some(new), Some(old)) if new != old => {
@@ -139,7 +151,7 @@ pub(super) fn keeps_id(field: &str, content: &str, id: Option<&str>) -> Result<(
     }
 }
 
-fn hold(holds: bool, field: &str, message: &str, fix: &str) -> Result<(), Stop> {
+fn ensure(holds: bool, field: &str, message: &str, fix: &str) -> Result<(), OperationProblems> {
     if holds {
         return Ok(());
     }
@@ -147,17 +159,17 @@ fn hold(holds: bool, field: &str, message: &str, fix: &str) -> Result<(), Stop> 
 }
 
 /// Refuses empty content and open constructs.
-pub(super) fn closed(field: &str, content: &str) -> Result<(), Stop> {
-    hold(!content.trim().is_empty(), field, "there is nothing but whitespace", "give it a text")?;
+pub(super) fn check_closed(field: &str, content: &str) -> Result<(), OperationProblems> {
+    ensure(!content.trim().is_empty(), field, "there is nothing but whitespace", "give it a text")?;
     let why = "a code fence, a comment or an HTML block is never closed, so it would swallow what \
                follows";
-    hold(markdown::parse(content).is_closed(), field, why, "close it")
+    ensure(markdown::parse(content).is_closed(), field, why, "close it")
 }
 
 /// Refuses a file that ends inside an open construct.
-pub(super) fn open_end(document: &Document<'_>) -> Result<(), Stop> {
+pub(super) fn check_open_end(document: &Document<'_>) -> Result<(), OperationProblems> {
     let why = "the file ends inside a code fence, a comment or an HTML block";
-    hold(document.is_closed(), "path", why, "close it by hand")
+    ensure(document.is_closed(), "path", why, "close it by hand")
 }
 
 /// Refuses changes outside the sections `touched`.
@@ -165,14 +177,14 @@ pub(super) fn guard_others(
     before: &Document<'_>,
     touched: Range<usize>,
     after: &Document<'_>,
-) -> Result<(), Stop> {
+) -> Result<(), OperationProblems> {
     let fix = "close code fences and comments, and use deeper headings inside a section";
     let keeps_others = edit::keeps_others(before, touched, after);
-    hold(keeps_others, "content", "the edit would change sections around it", fix)
+    ensure(keeps_others, "content", "the edit would change sections around it", fix)
 }
 
 /// Names the line of the content that brings the duplicate.
-pub(super) fn duplicate(after: &Document<'_>, here: &Here<'_>) -> Option<Problem> {
+pub(super) fn duplicate(after: &Document<'_>, here: &OperationTarget<'_>) -> Option<Problem> {
     let id = *after.duplicate_ids().first()?;
     let message = format!("'{}' would be the id of two sections in {}", brief(id), here.path);
     let mut problem = Problem::new(&codes::DUPLICATE_SECTION_ID, message)

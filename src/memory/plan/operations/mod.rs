@@ -9,7 +9,7 @@ mod target;
 
 use std::ops::Range;
 
-use self::target::Missed;
+use self::target::TargetError;
 use super::Planner;
 use super::precondition::{Policy, Precondition, hash, name};
 use crate::memory::codes;
@@ -22,7 +22,7 @@ use crate::memory::settings::Category;
 
 pub(super) use content::has_conflict_markers;
 
-struct Edited {
+struct EditResult {
     text: String,
     adds_section: bool,
     /// Indices before the edit; `None` for a new file.
@@ -30,28 +30,28 @@ struct Edited {
 }
 
 /// Problems that stop an operation.
-struct Stop(Vec<Problem>);
+struct OperationProblems(Vec<Problem>);
 
-impl From<Problem> for Stop {
+impl From<Problem> for OperationProblems {
     fn from(problem: Problem) -> Self {
         Self(vec![problem])
     }
 }
 
-impl From<Missed> for Stop {
-    fn from(missed: Missed) -> Self {
-        let (Missed::Absent(problem) | Missed::Unclear(problem)) = missed;
+impl From<TargetError> for OperationProblems {
+    fn from(missed: TargetError) -> Self {
+        let (TargetError::Absent(problem) | TargetError::Ambiguous(problem)) = missed;
         problem.into()
     }
 }
 
-impl Stop {
+impl OperationProblems {
     fn unless_none(problems: Vec<Problem>) -> Result<(), Self> {
         if problems.is_empty() { Ok(()) } else { Err(Self(problems)) }
     }
 }
 
-struct Here<'a> {
+struct OperationTarget<'a> {
     /// Index of the operation.
     i: usize,
     edit: &'a Edit,
@@ -68,7 +68,7 @@ struct Subtree {
     range: Range<usize>,
 }
 
-impl<'a> Here<'a> {
+impl<'a> OperationTarget<'a> {
     fn source(&self) -> &'a str {
         self.document.source
     }
@@ -105,7 +105,7 @@ impl Planner<'_> {
             return false;
         }
         let Some(state) = self.state(i, &path) else { return true };
-        let here = Here {
+        let here = OperationTarget {
             i,
             edit,
             path: &path,
@@ -114,7 +114,9 @@ impl Planner<'_> {
             document: markdown::parse(state.as_deref().unwrap_or_default()),
         };
         let result = open_to_edits(&here).and_then(|()| self.edited(&here));
-        if let Err(Stop(problems)) = result.and_then(|edited| self.settle(&here, edited)) {
+        if let Err(OperationProblems(problems)) =
+            result.and_then(|edited| self.accept_edit(&here, edited))
+        {
             for problem in problems {
                 self.fail(i, &path, problem);
             }
@@ -126,7 +128,7 @@ impl Planner<'_> {
         true
     }
 
-    fn edited(&mut self, here: &Here<'_>) -> Result<Edited, Stop> {
+    fn edited(&mut self, here: &OperationTarget<'_>) -> Result<EditResult, OperationProblems> {
         match here.edit {
             Edit::CreateFile { content, if_exists } => self.create_file(here, content, *if_exists),
             Edit::AppendSection { heading, content, parent } => {
@@ -134,7 +136,7 @@ impl Planner<'_> {
                 self.append_section(here, &content, parent.as_deref())
             }
             Edit::ReplaceSection { target, content, if_missing } => match here.find(target) {
-                Err(Missed::Absent(problem)) if *if_missing != IfMissing::Reject => {
+                Err(TargetError::Absent(problem)) if *if_missing != IfMissing::Reject => {
                     self.add_missing(here, target.id(), content, problem)
                 }
                 found => self.replace(here, &found?, content),
@@ -158,7 +160,11 @@ impl Planner<'_> {
     }
 
     /// Stores an edit that leaves other sections alone.
-    fn settle(&mut self, here: &Here<'_>, edited: Edited) -> Result<(), Stop> {
+    fn accept_edit(
+        &mut self,
+        here: &OperationTarget<'_>,
+        edited: EditResult,
+    ) -> Result<(), OperationProblems> {
         let after = markdown::parse(&edited.text);
         if let Some(touched) = edited.touched {
             content::guard_others(&here.document, touched, &after)?;
@@ -168,7 +174,7 @@ impl Planner<'_> {
         for name in super::validate::touched_names(&here.document, &after) {
             self.last_change.insert((here.path.to_owned(), name.to_owned()), here.i);
         }
-        self.put(here.path, edited.text);
+        self.set_text(here.path, edited.text);
         Ok(())
     }
 
@@ -194,7 +200,7 @@ impl Planner<'_> {
 
     /// Records that the operation needs the present text of `section`; with `is_own`, without
     /// children.
-    fn expect_text(&mut self, here: &Here<'_>, section: &Subtree, is_own: bool) {
+    fn expect_text(&mut self, here: &OperationTarget<'_>, section: &Subtree, is_own: bool) {
         let document = &here.document;
         let text = if is_own { document.own_text(section.at) } else { document.text(section.at) };
         let (name, hash) = (name(document, section.at).to_owned(), hash(text));
@@ -202,14 +208,14 @@ impl Planner<'_> {
     }
 
     /// Records that the operation needs `section`, which may grow.
-    fn expect_section(&mut self, here: &Here<'_>, section: &Subtree) {
+    fn expect_section(&mut self, here: &OperationTarget<'_>, section: &Subtree) {
         let name = name(&here.document, section.at).to_owned();
         self.expect(here, here.path, Some(name), Policy::RequireSectionResolvable, None);
     }
 
     fn expect(
         &mut self,
-        here: &Here<'_>,
+        here: &OperationTarget<'_>,
         path: &str,
         section_id: Option<String>,
         policy: Policy,
@@ -222,7 +228,7 @@ impl Planner<'_> {
 }
 
 /// Refuses edits of write-once files and files with conflicts.
-fn open_to_edits(here: &Here<'_>) -> Result<(), Stop> {
+fn open_to_edits(here: &OperationTarget<'_>) -> Result<(), OperationProblems> {
     let path = here.path;
     if here.exists && here.category.write_once {
         let message = format!("{path} is there already and is written once");

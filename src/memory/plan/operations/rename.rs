@@ -1,6 +1,6 @@
 //! Changes a section's heading.
 
-use super::{Edited, Here, Stop, Subtree};
+use super::{EditResult, OperationProblems, OperationTarget, Subtree};
 use crate::memory::codes;
 use crate::memory::markdown::{self, edit, lines, slug};
 use crate::memory::plan::Planner;
@@ -9,11 +9,11 @@ use crate::memory::problem::{Problem, brief};
 impl Planner<'_> {
     pub(super) fn rename(
         &mut self,
-        here: &Here<'_>,
+        here: &OperationTarget<'_>,
         subtree: &Subtree,
         new: &str,
         level: Option<u8>,
-    ) -> Result<Edited, Stop> {
+    ) -> Result<EditResult, OperationProblems> {
         self.expect_section(here, subtree);
         let (document, at) = (&here.document, subtree.at);
         let section = &document.sections[at];
@@ -53,6 +53,6 @@ impl Planner<'_> {
             let lead = if lines::ends_line(&text[..end]) { "" } else { eol };
             text = edit::splice(&text, end..end, &format!("{lead}{}{eol}", markdown::marker(&id)));
         }
-        Ok(Edited { text, adds_section: false, touched: Some(at..at + 1) })
+        Ok(EditResult { text, adds_section: false, touched: Some(at..at + 1) })
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::content::{inner, keeps_id, open_end, whole_section};
-use super::{Edited, Here, Stop, Subtree};
+use super::content::{check_id_kept, check_inner, check_open_end, check_whole_section};
+use super::{EditResult, OperationProblems, OperationTarget, Subtree};
 use crate::memory::codes;
 use crate::memory::markdown::edit::{self, Mark};
 use crate::memory::markdown::{self, Document};
@@ -14,28 +14,28 @@ use crate::memory::problem::Problem;
 impl Planner<'_> {
     pub(super) fn append_to(
         &mut self,
-        here: &Here<'_>,
+        here: &OperationTarget<'_>,
         section: &Subtree,
         content: &str,
-    ) -> Result<Edited, Stop> {
+    ) -> Result<EditResult, OperationProblems> {
         self.expect_section(here, section);
-        let inner = Inner::of(here, section, content)?;
+        let inner = InnerText::of(here, section, content)?;
         if here.document.sections[section.at].end == here.source().len() {
-            open_end(&here.document)?;
+            check_open_end(&here.document)?;
         }
         let text = edit::append_to_section(&here.document, section.at, &inner.text);
         let touched = Some(section.range.clone());
-        Ok(Edited { text, adds_section: inner.adds_section, touched })
+        Ok(EditResult { text, adds_section: inner.adds_section, touched })
     }
 
     pub(super) fn replace_own(
         &mut self,
-        here: &Here<'_>,
+        here: &OperationTarget<'_>,
         section: &Subtree,
         content: &str,
-    ) -> Result<Edited, Stop> {
+    ) -> Result<EditResult, OperationProblems> {
         self.expect_text(here, section, true);
-        let inner = Inner::of(here, section, content)?;
+        let inner = InnerText::of(here, section, content)?;
         let parsed = markdown::parse(content);
         if parsed.begins_with_heading() {
             return Err(Problem::new(
@@ -49,20 +49,20 @@ impl Planner<'_> {
         }
         let text = edit::replace_own_body(&here.document, section.at, &inner.text);
         let touched = Some(section.at..section.at + 1);
-        Ok(Edited { text, adds_section: inner.adds_section, touched })
+        Ok(EditResult { text, adds_section: inner.adds_section, touched })
     }
 
     pub(super) fn replace(
         &mut self,
-        here: &Here<'_>,
+        here: &OperationTarget<'_>,
         section: &Subtree,
         content: &str,
-    ) -> Result<Edited, Stop> {
+    ) -> Result<EditResult, OperationProblems> {
         self.expect_text(here, section, false);
         let document = &here.document;
         let old = &document.sections[section.at];
-        whole_section("content", content, Some(old.level))?;
-        keeps_id("content", content, old.id.as_deref())?;
+        check_whole_section("content", content, Some(old.level))?;
+        check_id_kept("content", content, old.id.as_deref())?;
         let before = ids(document, section.range.clone());
         let content = if old.id.is_some() || here.category.section_id_required {
             edit::with_ids(content, old.id.as_deref(), here.mark(), &before, |id| {
@@ -73,25 +73,30 @@ impl Planner<'_> {
         };
         let text = edit::replace_section(document, section.at, &content);
         let adds_section = has_new_sections(document, &markdown::parse(&text));
-        Ok(Edited { text, adds_section, touched: Some(section.range.clone()) })
+        Ok(EditResult { text, adds_section, touched: Some(section.range.clone()) })
     }
 }
 
-struct Inner {
+struct InnerText {
     text: String,
     adds_section: bool,
 }
 
-impl Inner {
-    fn of(here: &Here<'_>, section: &Subtree, content: &str) -> Result<Self, Stop> {
-        let adds_section = inner("content", content, here.document.sections[section.at].level)?;
+impl InnerText {
+    fn of(
+        here: &OperationTarget<'_>,
+        section: &Subtree,
+        content: &str,
+    ) -> Result<Self, OperationProblems> {
+        let adds_section =
+            check_inner("content", content, here.document.sections[section.at].level)?;
         let text = edit::with_ids(content, None, Mark::All, &[], |id| here.has_id(id));
         Ok(Self { text, adds_section })
     }
 }
 
 /// True if a section outside `section` has this id.
-pub(super) fn taken(here: &Here<'_>, section: &Subtree, id: &str) -> bool {
+pub(super) fn taken(here: &OperationTarget<'_>, section: &Subtree, id: &str) -> bool {
     here.document.by_id(id).iter().any(|k| !section.range.contains(k))
 }
 

@@ -1,6 +1,6 @@
 //! Finds the section that an operation names.
 
-use super::{Here, Subtree};
+use super::{OperationTarget, Subtree};
 use crate::memory::codes;
 use crate::memory::markdown::{Document, Section};
 use crate::memory::problem::{Problem, brief};
@@ -10,19 +10,19 @@ use crate::spelling::did_you_mean;
 /// Sections that a hint lists.
 const MOST_NAMED: usize = 100;
 
-pub(super) enum Missed {
+pub(super) enum TargetError {
     /// No such section: `replace_section` may add it.
     Absent(Problem),
     /// Several sections match.
-    Unclear(Problem),
+    Ambiguous(Problem),
 }
 
-impl Here<'_> {
-    pub(super) fn find(&self, target: &Target) -> Result<Subtree, Missed> {
+impl OperationTarget<'_> {
+    pub(super) fn find(&self, target: &Target) -> Result<Subtree, TargetError> {
         let (path, document) = (self.path, &self.document);
         if !self.exists {
             let message = format!("there is no file {path}");
-            return Err(Missed::Absent(
+            return Err(TargetError::Absent(
                 Problem::new(&codes::PLAN_FAILED, message)
                     .field("path")
                     .fix("create it with create_file, or check the path"),
@@ -42,12 +42,12 @@ impl Here<'_> {
                     ([], _) => {
                         let heading = |s: &Section| Some(s.heading.clone());
                         let problem = not_found(document, path, text, "heading", heading);
-                        return Err(Missed::Absent(problem));
+                        return Err(TargetError::Absent(problem));
                     }
                     (many, _) => {
                         let (count, text) = (many.len(), brief(text));
                         let message = format!("'{text}' occurs {count} time(s) in {path}");
-                        return Err(Missed::Unclear(
+                        return Err(TargetError::Ambiguous(
                             Problem::new(&codes::PLAN_FAILED, message).field("heading").fix(
                                 format!(
                                     "say which by section_id, or by an occurrence of 1 to {count}"
@@ -67,17 +67,17 @@ pub(super) fn by_id(
     path: &str,
     id: &str,
     field: &str,
-) -> Result<usize, Missed> {
+) -> Result<usize, TargetError> {
     match document.by_id(id).as_slice() {
         [one] => Ok(*one),
         [] => document.ids().iter().position(|other| other == id).ok_or_else(|| {
-            Missed::Absent(
+            TargetError::Absent(
                 not_found(document, path, id, field, |s| s.id.clone()).section(brief(id)),
             )
         }),
         many => {
             let message = format!("'{id}' is the id of {} sections in {path}", many.len());
-            Err(Missed::Unclear(
+            Err(TargetError::Ambiguous(
                 Problem::new(&codes::DUPLICATE_SECTION_ID, message)
                     .field(field)
                     .section(id)

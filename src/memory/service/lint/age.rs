@@ -25,8 +25,8 @@ impl Service<'_> {
                 continue;
             };
             let document = markdown::parse(&now);
-            let said = telling(&document);
-            let stale = untouched(&was, &document, &said);
+            let said = sections_with_text(&document);
+            let stale = unchanged_sections(&was, &document, &said);
             let line_of = |i: usize| lines::number_of(&now, document.sections[i].start());
             if !stale.is_empty() && stale.len() == said.len() {
                 let message =
@@ -63,7 +63,7 @@ fn blob_text(tree: &gix::Tree<'_>, path: &str) -> Option<String> {
 }
 
 /// Excludes the file's title if there are other sections.
-fn telling(document: &Document<'_>) -> Vec<usize> {
+fn sections_with_text(document: &Document<'_>) -> Vec<usize> {
     let many = document.sections.len() > 1;
     (0..document.sections.len())
         .filter(|&i| !(many && i == 0 && document.sections[0].level == 1))
@@ -71,7 +71,7 @@ fn telling(document: &Document<'_>) -> Vec<usize> {
         .collect()
 }
 
-fn untouched(was: &str, now: &Document<'_>, sections: &[usize]) -> Vec<usize> {
+fn unchanged_sections(was: &str, now: &Document<'_>, sections: &[usize]) -> Vec<usize> {
     let was = lines::with_ending(was, "\n");
     let then = markdown::parse(&was);
     let known: HashSet<&str> =

@@ -7,7 +7,7 @@ use crate::memory::plan::check_sections;
 use crate::memory::problem::Problem;
 use crate::memory::provenance::Sources as _;
 use crate::memory::service::Service;
-use crate::memory::service::locate::Cited;
+use crate::memory::service::locate::CitedFiles;
 use crate::report::{Finding, Level, Report};
 use crate::secrets::codes::UNSAFE_TEXT;
 
@@ -79,7 +79,7 @@ impl Service<'_> {
 
     /// Missing files in `Sources:` lines: line and message.
     fn dead_sources(&self, document: &Document<'_>) -> Vec<(usize, String)> {
-        let files = Cited(self.store.repository());
+        let files = CitedFiles(self.store.repository());
         let sections = 0..document.sections.len();
         let cited = sections.flat_map(|i| fields::of_section(document, i));
         let cited = cited.filter(|field| matches!(field.name, "Sources" | "Source" | "Files"));

@@ -103,7 +103,7 @@ impl Service<'_> {
         let mut say = |level, message: String| {
             report.push(finding("memory_settings", level, manifest::PATH, 1, message));
         };
-        for change in &self.loosened {
+        for change in &self.pending_loosening {
             say(Level::Warning, format!("{change}, until the change of meta/ is committed"));
         }
         self.without_effect().into_iter().for_each(|note| say(Level::Note, note));

@@ -60,7 +60,7 @@ fn proposal() -> impl Strategy<Value = Vec<FileChange>> {
 }
 
 /// All observable state.
-fn snapshot(s: &Session) -> String {
+fn snapshot(s: &ReviewSession) -> String {
     let slots: Vec<_> = s
         .slots()
         .iter()
@@ -80,7 +80,7 @@ fn oracle(review: &Review, file: usize) -> Option<Option<File>> {
         return None;
     }
     let takes = |unit: &Unit| unit.decision == Some(Decision::Take);
-    if units[0].part == Part::Whole {
+    if units[0].part == UnitKind::Whole {
         return Some(if takes(&units[0]) { this.after.clone() } else { this.before.clone() });
     }
     let (before, after) = (this.before.as_ref().unwrap(), this.after.as_ref().unwrap());
@@ -89,9 +89,9 @@ fn oracle(review: &Review, file: usize) -> Option<Option<File>> {
     let mut at = 0;
     for (number, edit) in diff.edits().iter().enumerate() {
         bytes.extend_from_slice(diff.before().lines(at..edit.before.start));
-        let unit = units
-            .iter()
-            .find(|unit| matches!(&unit.part, Part::Hunk(hunk) if hunk.edits.contains(&number)));
+        let unit = units.iter().find(
+            |unit| matches!(&unit.part, UnitKind::Hunk(hunk) if hunk.edits.contains(&number)),
+        );
         if takes(unit.unwrap()) {
             bytes.extend_from_slice(diff.after().lines(edit.after.clone()))
         } else {
@@ -100,7 +100,7 @@ fn oracle(review: &Review, file: usize) -> Option<Option<File>> {
         at = edit.before.end;
     }
     bytes.extend_from_slice(diff.before().lines(at..diff.before().len()));
-    let placed = units.iter().all(|unit| unit.part != Part::Place || takes(unit));
+    let placed = units.iter().all(|unit| unit.part != UnitKind::Place || takes(unit));
     Some(Some(File { bytes, mode: if placed { after.mode } else { before.mode } }))
 }
 
@@ -157,16 +157,16 @@ proptest! {
         let changes = [change("f.txt", base.as_deref(), theirs.as_deref())];
         let mut files = std::collections::BTreeMap::new();
         files.insert(path("f.txt"), File::regular(now.clone().unwrap()));
-        let sides = crate::changeset::merge::Sides { ours: "now", theirs: "proposed" };
+        let sides = crate::changeset::merge::MergeLabels { ours: "now", theirs: "proposed" };
         let plan = crate::changeset::plan::plan(&changes, &files, sides).unwrap();
-        let open = crate::changeset::settle::open(&plan, &changes);
+        let open = crate::changeset::open_conflicts::open_conflicts(&plan, &changes);
         let mut s = session(&[]);
         prop_assert_eq!(open.unfit.is_empty(), plan.refusal().is_none());
         if !open.unfit.is_empty() {
-            s = Session::new(vec![ticket("a")]);
-            s.open(Review::folding(&open.changes, &open.unfit, &Quiet::new(), context), None);
+            s = ReviewSession::new(vec![ticket("a")]);
+            s.open(Review::folding(&open.changes, &open.unfit, &FoldedFiles::new(), context), None);
             let review = s.review().unwrap();
-            let asked = review.units().iter().filter(|unit| unit.unfit.is_some()).count();
+            let asked = review.units().iter().filter(|unit| unit.conflict.is_some()).count();
             prop_assert!((1..=open.unfit[0].regions.len()).contains(&asked));
         }
         for action in actions {
@@ -262,9 +262,9 @@ proptest! {
             let _ = s.act(action);
         }
         let slot = &s.slots()[0];
-        let Some(answers) = Answers::of(slot) else { return Ok(()) };
+        let Some(answers) = SavedAnswers::of(slot) else { return Ok(()) };
         let json = serde_json::to_vec(&answers).unwrap();
-        let answers: Answers = serde_json::from_slice(&json).unwrap();
+        let answers: SavedAnswers = serde_json::from_slice(&json).unwrap();
         let mut again = Review::new(&changes, 3);
         let (outcome, comments) = answers.restore(&mut again);
         prop_assert_eq!(&outcome, &slot.outcome);

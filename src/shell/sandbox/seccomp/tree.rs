@@ -28,7 +28,7 @@ fn instruction(code: u16, k: u32) -> sock_filter {
 
 /// Prepends a tree that decides by number to `rest`. The last of `verdicts` covers all higher
 /// numbers. `rest` decides calls whose arguments matter, and calls of another architecture.
-pub(super) fn before(verdicts: &[Verdict], rest: BpfProgram) -> BpfProgram {
+pub(super) fn prepend_tree(verdicts: &[Verdict], rest: BpfProgram) -> BpfProgram {
     let mut runs: Vec<(u32, Verdict)> = Vec::new();
     for (number, verdict) in (0..).zip(verdicts) {
         if runs.last().is_none_or(|(_, last)| last != verdict) {
@@ -114,7 +114,7 @@ mod tests {
         let all = [Verdict::Allowed, Verdict::Forbidden, Verdict::Absent, Verdict::Arguments];
         let verdicts: Vec<Verdict> =
             (0..500_usize).map(|n| all[(n * n / 7 + n / 3) % all.len()]).collect();
-        let program = before(&verdicts, vec![instruction(RETURN, REST)]);
+        let program = prepend_tree(&verdicts, vec![instruction(RETURN, REST)]);
         assert!(program.len() < 4_096);
         for number in (0..700).chain([0x4000_0000, u32::MAX]) {
             let verdict = verdicts.get(number as usize).or(verdicts.last()).unwrap();

@@ -1,0 +1,171 @@
+//! Authority for a decision: by `--yes`, or by an answer at the terminal.
+
+use super::Context;
+use crate::decide;
+use crate::error::{Error, Result};
+use crate::prompt::{self, LineInput, Prompt};
+use crate::proposal::event::Evidence;
+use crate::proposal::rules::Verb;
+use crate::proposal::{Authority, Proposal, codes};
+use crate::store::Store;
+use crate::text::escape;
+
+/// A decision to be authorised.
+pub struct AuthorityRequest<'a> {
+    pub verb: Verb,
+    pub proposals: &'a [Proposal],
+    pub yes: bool,
+    pub question: &'a str,
+    /// The command to repeat, for hints.
+    pub command: &'a str,
+}
+
+impl Context {
+    /// Asks at a terminal without `--yes`; returns `None` after a no.
+    ///
+    /// # Errors
+    /// `human_approval_required`, `terminal_required`, `confirmation_required`.
+    pub fn authorise(
+        &mut self,
+        store: &Store,
+        asking: &AuthorityRequest<'_>,
+    ) -> Result<Option<Authority>> {
+        let by_flag = self.authorise_by_flag(store, asking)?;
+        self.authorise_by_question(store, asking, by_flag)
+    }
+
+    /// Returns `by_flag`, or asks at the terminal; `None` after a no.
+    pub fn authorise_by_question(
+        &mut self,
+        store: &Store,
+        asking: &AuthorityRequest<'_>,
+        by_flag: Option<Authority>,
+    ) -> Result<Option<Authority>> {
+        if by_flag.is_some() || self.choose(asking.question, &["y", "n"]).as_deref() != Some("y") {
+            return Ok(by_flag);
+        }
+        self.grant(store, asking, &Evidence::Terminal).map(Some)
+    }
+
+    /// `None` means: ask at the terminal. Refuses an agent before anything is shown.
+    pub fn authorise_by_flag(
+        &self,
+        store: &Store,
+        asking: &AuthorityRequest<'_>,
+    ) -> Result<Option<Authority>> {
+        let wanted = if asking.yes { Evidence::Flag } else { Evidence::Terminal };
+        let granted = match self.grant(store, asking, &wanted) {
+            Err(error) if error.is(&codes::TERMINAL_REQUIRED) && self.interactive() => None,
+            granted => Some(granted?).filter(|_| asking.yes),
+        };
+        if granted.is_none() && !self.interactive() {
+            let command = asking.command;
+            return Err(Error::new(
+                &codes::CONFIRMATION_REQUIRED,
+                "there is no terminal to ask at, and --yes was not given",
+            )
+            .with("command", format!("{command} --yes"))
+            .hint(format!("to decide without being asked: {command} --yes")));
+        }
+        Ok(granted)
+    }
+
+    /// # Errors
+    /// `human_approval_required`, `terminal_required`.
+    pub fn grant(
+        &self,
+        store: &Store,
+        asking: &AuthorityRequest<'_>,
+        evidence: &Evidence,
+    ) -> Result<Authority> {
+        let AuthorityRequest { verb, proposals, command, .. } = *asking;
+        if *evidence == Evidence::Terminal {
+            // HEAD may have moved while the question stood.
+            store.repository().clear_head_cache();
+        }
+        decide::authorise(
+            store,
+            &self.caller(store.repository()),
+            verb,
+            proposals,
+            evidence,
+            command,
+        )
+    }
+
+    /// Authority to revise: a person's, or the proposer's own.
+    ///
+    /// # Errors
+    /// `human_approval_required` for another proposer's proposal.
+    pub fn authorise_revision(
+        &self,
+        store: &Store,
+        proposal: &Proposal,
+        command: &str,
+    ) -> Result<Authority> {
+        let (verb, proposals) = (Verb::Revise, std::slice::from_ref(proposal));
+        decide::authorise(
+            store,
+            &self.caller(store.repository()),
+            verb,
+            proposals,
+            &Evidence::Flag,
+            command,
+        )
+    }
+
+    /// Returns an answer that is one of `keys`; otherwise as [`Context::ask`].
+    pub fn choose(&mut self, question: &str, keys: &[&str]) -> Option<String> {
+        let prompt = Prompt::new(console::Term::stderr(), self.marks_pastes());
+        prompt::forget_typed_ahead();
+        let answer = prompt.line(&format!("{question} [{}] ", keys.join("/")));
+        self.advance_clock();
+        match answer {
+            Ok(LineInput::Line(answer)) => {
+                let key = match answer.as_str() {
+                    "Y" | "yes" => "y".to_owned(),
+                    _ => answer,
+                };
+                Some(key).filter(|key| keys.contains(&key.as_str()))
+            }
+            Ok(LineInput::Escaped | LineInput::End) => None,
+            Ok(LineInput::Interrupt) | Err(_) => {
+                let _ = self.ends_with(130);
+                None
+            }
+        }
+    }
+
+    pub fn note_changed(&self, error: &Error) {
+        self.note(&format!("{}; look again", escape::line(error.message())));
+    }
+
+    /// A decision's time is that of the answer: a question may stand for hours.
+    fn advance_clock(&mut self) {
+        self.now = self.clock();
+    }
+
+    pub fn ask_reason(&mut self, question: &str) -> Option<String> {
+        loop {
+            let text = self.ask(question)?;
+            if !text.is_empty() {
+                return Some(text);
+            }
+            self.note(prompt::REASON_WANTED);
+        }
+    }
+
+    /// `None` after Esc, end of input and Ctrl-C, which also sets the exit status.
+    pub fn ask(&mut self, question: &str) -> Option<String> {
+        let answer = Prompt::new(console::Term::stderr(), self.marks_pastes()).line(question);
+        self.advance_clock();
+        match answer {
+            Ok(LineInput::Line(text)) => Some(text),
+            Ok(LineInput::Escaped | LineInput::End) => None,
+            Ok(LineInput::Interrupt) | Err(_) => {
+                let _ = self.ends_with(130);
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Selection of a command's proposals.
+
+mod batch;
+mod pick;
+
+pub use batch::BatchArgs;
+use pick::pick_one;
+
+use chrono::{DateTime, Utc};
+
+use super::Context;
+use crate::error::{Error, Result, codes as error_codes};
+use crate::proposal::state::REVISION_DIGITS;
+use crate::proposal::{Proposal, Status, codes};
+use crate::store::{Filter, View};
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct ProposalArg {
+    /// Proposal id or staging id, or any unique beginning of one; ID@REV only at that revision.
+    #[arg(value_name = "ID")]
+    pub id: Option<String>,
+    /// The newest one that is pending.
+    #[arg(long, conflicts_with = "id")]
+    pub latest: bool,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct ProposalArgs {
+    /// Proposal ids or staging ids, or any unique beginnings of them; ID@REV only at that revision.
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// The newest one that is pending.
+    #[arg(long, conflicts_with = "ids")]
+    pub latest: bool,
+}
+
+impl ProposalArg {
+    /// Without an id, a person at a terminal gets the only pending proposal, or a list to pick
+    /// from.
+    ///
+    /// # Errors
+    /// `usage` without an id, `invalid_id`, `proposal_not_found`, `ambiguous_id`.
+    pub fn find(&self, context: &Context, view: &View) -> Result<Proposal> {
+        match &self.id {
+            Some(id) => view.find(id),
+            None if self.latest => latest(view, context.now),
+            None => pick_one(context, view),
+        }
+    }
+
+    /// `None` for `--latest`.
+    ///
+    /// # Errors
+    /// `usage` with neither.
+    pub fn named(&self) -> Result<Option<&str>> {
+        match &self.id {
+            None if !self.latest => Err(unnamed()),
+            id => Ok(id.as_deref()),
+        }
+    }
+}
+
+impl ProposalArgs {
+    /// Lists each proposal once; all are pending or contested.
+    ///
+    /// # Errors
+    /// As [`One::find`]; `not_pending`.
+    pub fn pending(&self, context: &Context, view: &View) -> Result<Vec<Proposal>> {
+        let now = context.now;
+        if self.ids.is_empty() {
+            let found = if self.latest { latest(view, now)? } else { pick_one(context, view)? };
+            return Ok(vec![found]);
+        }
+        let mut proposals: Vec<Proposal> = Vec::new();
+        for id in &self.ids {
+            let proposal = view.find(id)?;
+            proposal.require_open(now)?;
+            if !proposals.iter().any(|known| known.id == proposal.id) {
+                proposals.push(proposal);
+            }
+        }
+        Ok(proposals)
+    }
+}
+
+/// Refuses `--yes` on several revisions unless `text` names the one that was looked at. Its digits
+/// have to exclude any other revision.
+///
+/// # Errors
+/// `revision_required`.
+pub fn require_named_revision(text: Option<&str>, proposal: &Proposal) -> Result<()> {
+    let (id, revisions) = (&proposal.id, proposal.revisions.len());
+    let why = match text.and_then(|text| text.split_once('@')) {
+        Some((_, digits)) if digits.len() >= REVISION_DIGITS => return Ok(()),
+        Some(_) => format!("--yes takes {REVISION_DIGITS} digits of a revision of {id} at least"),
+        None if revisions == 1 => return Ok(()),
+        None => format!("{id} has {revisions} revisions, and --yes has to name one"),
+    };
+    Err(Error::new(&codes::REVISION_REQUIRED, why)
+        .with("proposal_id", id.as_str())
+        .with("revision", proposal.current().event.clone())
+        .hint(format!(
+            "look at it with `aye diff {id}`, then name what you saw: {}",
+            proposal.at_revision()
+        )))
+}
+
+impl ProposalArgs {
+    /// Without `all`, checks only ids with a revision.
+    pub fn require_named_revisions(
+        &self,
+        view: &View,
+        proposals: &[Proposal],
+        all: bool,
+    ) -> Result<()> {
+        for proposal in proposals {
+            let named = self.ids.iter().find(|id| {
+                let id = id.split_once('@').map_or(id.as_str(), |(id, _)| id);
+                view.resolve(id).is_ok_and(|found| found == proposal.id)
+            });
+            if all || named.is_some_and(|id| id.contains('@')) {
+                require_named_revision(named.map(String::as_str), proposal)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unnamed() -> Error {
+    Error::new(&error_codes::USAGE, "which proposal? no id was given")
+        .hint("`aye list` shows what is pending; --latest is the newest of these")
+}
+
+/// # Errors
+/// `proposal_not_found` if nothing is pending.
+pub fn latest(view: &View, now: DateTime<Utc>) -> Result<Proposal> {
+    let filter = Filter {
+        status: Some(Status::Pending),
+        newest_first: true,
+        limit: Some(1),
+        ..Filter::default()
+    };
+    match view.ids_of(&filter, now)?.first() {
+        Some(id) => view.proposal(id),
+        None => Err(Error::new(&codes::PROPOSAL_NOT_FOUND, "no proposal is pending")
+            .hint("`aye list --status all` shows all")),
+    }
+}

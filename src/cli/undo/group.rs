@@ -1,0 +1,105 @@
+//! Undo of decisions that were made as a group.
+
+use super::outcome::UndoOutcome;
+use super::{APPLIED, applied_on, describe, is_negative, undo_apply, undo_rejection};
+use crate::cli::apply::document::{ApplyDocument, text};
+use crate::cli::{Context, Format};
+use crate::decide::{self, ViewedState};
+use crate::error::{Error, Exit, Result, codes};
+use crate::proposal::Proposal;
+use crate::proposal::codes::NOT_APPLIED;
+use crate::proposal::event::Evidence;
+use crate::proposal::rules::Verb;
+use crate::store::{Store, View};
+use crate::text::escape;
+
+/// Only at a terminal does a person see which decisions are undone.
+pub(super) fn last(context: &Context, store: &Store, view: &View) -> Result<Vec<Proposal>> {
+    if !context.interactive() {
+        return Err(Error::new(&codes::USAGE, "an id is needed where nobody can be asked")
+            .hint("name what to undo: aye undo ID; `aye log` shows what was decided"));
+    }
+    let found = decide::undo::last_answer(store, view)?;
+    if found.is_empty() {
+        let message = "no decision of this clone stands that could be undone";
+        return Err(Error::new(&NOT_APPLIED, message).hint("`aye log` shows what was decided"));
+    }
+    Ok(found)
+}
+
+const LISTED: usize = 50;
+
+pub(super) fn undo(
+    context: &mut Context,
+    store: &Store,
+    found: &[Proposal],
+    seen: &ViewedState,
+    dry_run: bool,
+) -> Result<Exit> {
+    list(context, store, found, dry_run);
+    if dry_run {
+        context.note("these were decided in one go; nothing undone");
+        return Ok(Exit::Done);
+    }
+    let question =
+        format!("Undo all {} of them (a), only the first of these (l), or none (n)?", found.len());
+    let chosen = match context.choose(&question, &["a", "l", "n"]).as_deref() {
+        Some("a") => found,
+        Some("l") => &found[..1],
+        _ => {
+            return context.declined("nothing undone");
+        }
+    };
+    let mut items = Vec::new();
+    let mut failed = None;
+    for proposal in chosen {
+        match one(context, store, proposal, seen) {
+            Ok(outcome) => items.extend(outcome.answer.proposals),
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
+    }
+    if !items.is_empty() {
+        let done = items.len();
+        let answer = ApplyDocument::of("aye/undo@1", true, items);
+        context.emit(Format::Text, &answer, || text(&answer, "undone, pending again"))?;
+        if failed.is_some() {
+            context.note(&format!("note: {done} of {} were undone", chosen.len()));
+        }
+    }
+    failed.map_or(Ok(Exit::Done), Err)
+}
+
+fn list(context: &Context, store: &Store, found: &[Proposal], dry_run: bool) {
+    // A list that scrolls away does not explain the question.
+    let listed = if dry_run { found.len() } else { found.len().min(LISTED) };
+    let head = store.repository().head_ref();
+    for proposal in &found[..listed] {
+        let target = applied_on(store, proposal);
+        let there = target.and_then(|target| target.elsewhere(head.as_deref()));
+        let there = there.map(|branch| format!(", {APPLIED} {}", escape::name(branch)));
+        context.note(&format!("  {}{}", describe(proposal), there.unwrap_or_default()));
+    }
+    if let more @ 1.. = found.len() - listed {
+        context.note(&format!("  and {more} more; `aye undo --dry-run` lists them all"));
+    }
+}
+
+fn one(
+    context: &Context,
+    store: &Store,
+    proposal: &Proposal,
+    seen: &ViewedState,
+) -> Result<UndoOutcome> {
+    let proposals = std::slice::from_ref(proposal);
+    let (verb, command) = (Verb::Undo, format!("aye undo {}", proposal.id));
+    let (caller, evidence) = (context.caller(store.repository()), Evidence::Terminal);
+    let authority = decide::authorise(store, &caller, verb, proposals, &evidence, &command)?;
+    if is_negative(proposal) {
+        undo_rejection(context, store, &authority, proposal, seen)
+    } else {
+        undo_apply(context, store, &authority, proposal, seen, None)
+    }
+}

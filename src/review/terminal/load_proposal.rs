@@ -1,0 +1,156 @@
+//! Loads and splits the proposal that the session reaches, and restores its answers.
+
+use std::collections::BTreeSet;
+
+use super::host::{Content, LoadResult};
+use super::{Terminal, head, overview, screen};
+use crate::error::Result;
+use crate::proposal::ProposalId;
+use crate::render::diff::Painter;
+use crate::render::style::Role;
+use crate::review::model::{Action, Intent, Review, ReviewSlot, SavedAnswers, Verdict};
+
+/// Revision shown, and the proposals below it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ShownRevision {
+    pub(super) revision: String,
+    pub(super) on: Vec<ProposalId>,
+}
+
+pub(super) struct Current {
+    /// Index in the session.
+    pub(super) at: usize,
+    pub(super) content: Box<Content>,
+    /// File index, and its painter.
+    pub(super) painter: Option<(usize, Painter)>,
+    /// `None` shows the unit again.
+    pub(super) unit: Option<usize>,
+}
+
+impl Terminal<'_> {
+    /// Loads the current proposal and shows its header, once. False if the session moved on.
+    pub(super) fn reach(&mut self) -> Result<bool> {
+        let at = self.session.position();
+        if self.current.as_ref().is_some_and(|current| current.at == at) {
+            return Ok(true);
+        }
+        let Some(slot) = self.session.slot() else { return Ok(false) };
+        let is_new = slot.review.is_none();
+        if slot.done {
+            let _ = self.session.act(Action::Skip);
+            return Ok(false);
+        }
+        let Some(content) = self.load(at)? else { return Ok(false) };
+        self.open(at, content)?;
+        let slot = self.session.slot().filter(|slot| is_new && slot.is_answered());
+        let Some(intent) = slot.and_then(ReviewSlot::intent) else { return Ok(true) };
+        self.console.dim(format_args!(
+            "answered in an earlier review: {}; the last screen shows what it writes, < comes back to it",
+            intent.label()
+        ))?;
+        let _ = self.session.act(Action::Skip);
+        Ok(false)
+    }
+
+    /// Opens proposals ahead that have saved answers: the last screen needs them, too.
+    pub(super) fn reach_saved(&mut self) -> Result<()> {
+        let here = self.session.position();
+        for at in 0..self.session.slots().len() {
+            let slot = &self.session.slots()[at];
+            if slot.ticket.answers.is_some() && slot.review.is_none() && slot.outcome.is_none() {
+                self.session.visit(at);
+                self.reach()?;
+            }
+        }
+        self.session.visit(here);
+        Ok(())
+    }
+
+    fn load(&mut self, at: usize) -> Result<Option<Box<Content>>> {
+        let id = self.session.slots()[at].ticket.id.clone();
+        let not_taken = self.not_taken();
+        let known = self.reached[at].as_ref().map(|reached| reached.revision.as_str());
+        match self.host.load(&id, known, &not_taken)? {
+            LoadResult::Ready(content) => Ok(Some(content)),
+            LoadResult::Gone(status) => {
+                self.console.dim(format_args!("{id} {} meanwhile", screen::gone(&status)))?;
+                let _ = self.session.act(Action::Gone(status));
+                self.host.keep(&id, None)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn open(&mut self, at: usize, mut content: Box<Content>) -> Result<()> {
+        let count = self.session.slots().len();
+        let header = head::header(&content, at, count, &self.taken(), &self.console.options);
+        self.console.write(&header)?;
+        let now = ShownRevision { revision: content.revision.clone(), on: content.lower.clone() };
+        let known = self.reached[at].replace(now.clone());
+        if known.as_ref() != Some(&now) {
+            let answers = match known {
+                None => content.answers.take(),
+                Some(ShownRevision { revision, .. }) => {
+                    let answers = self.session.slot().and_then(SavedAnswers::of);
+                    let is_revised = revision != now.revision;
+                    answers.map(|all| if is_revised { all.carried_over(&revision) } else { all })
+                }
+            };
+            self.take_apart(&content, answers)?;
+        }
+        self.current = Some(Current { at, content, painter: None, unit: None });
+        self.keep(at)
+    }
+
+    /// Restores `answers` as far as they match the shown content.
+    fn take_apart(&mut self, content: &Content, answers: Option<SavedAnswers>) -> Result<()> {
+        let Content { changes, unfit, quiet, .. } = content;
+        let review = if content.memory {
+            Review::of_memory(changes, self.context)
+        } else {
+            Review::folding(changes, unfit, quiet, self.context)
+        };
+        let was_decided = answers.as_ref().is_some_and(SavedAnswers::decide);
+        self.session.open(review, answers);
+        let (Some(slot), Some(review)) = (self.session.slot(), self.session.review()) else {
+            return Ok(());
+        };
+        let options = &self.console.options;
+        if review.files().len() > 1 {
+            self.console.write(&overview::files(review, overview::MOST_FILES, options))?;
+        }
+        if let Some(seen) = &content.seen_changes {
+            self.console.write(&screen::since_last_time(seen, content, options))?;
+        }
+        let decided = review.decided();
+        let drafts = review.units().iter().filter(|unit| unit.draft.is_some()).count();
+        if decided > 0 {
+            let text = format!("{decided} decided earlier and kept; u does not undo these");
+            self.console.dim(text)?;
+        }
+        if drafts > 0 {
+            let text = format!("{drafts} edited earlier and not taken; e goes on from the edit");
+            self.console.tell(Role::Warn, &text)?;
+        }
+        if was_decided && decided + drafts == 0 && slot.outcome.is_none() {
+            self.console
+                .dim("what was decided earlier is dropped: it is about other content or hunks")?;
+        }
+        Ok(())
+    }
+
+    /// Proposals to be applied, at least in part.
+    pub(super) fn taken(&self) -> BTreeSet<ProposalId> {
+        self.those(|slot| slot.intent() == Some(Intent::Apply))
+    }
+
+    /// Proposals not applied, or not in full.
+    fn not_taken(&self) -> BTreeSet<ProposalId> {
+        self.those(|slot| slot.is_settled() && slot.verdict() != Verdict::Apply)
+    }
+
+    fn those(&self, is_it: impl Fn(&ReviewSlot) -> bool) -> BTreeSet<ProposalId> {
+        let slots = self.session.slots().iter().filter(|slot| is_it(slot));
+        slots.map(|slot| slot.ticket.id.clone()).collect()
+    }
+}
