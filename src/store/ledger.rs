@@ -509,6 +509,24 @@ mod tests {
     }
 
     #[test]
+    fn fetched_chunk_with_a_decision_makes_the_memo_stale() {
+        let scene = Scene::new();
+        let id = scene.propose(1);
+        scene.set(&Space::Shared.name(&id), id);
+        let status = || {
+            let view = scene.store.view().unwrap();
+            view.proposals(&Default::default(), DateTime::UNIX_EPOCH).unwrap()[0].status
+        };
+        assert_eq!(status(), Status::Pending);
+        let tips = [(id, vec![scene.reject(id, &[id], &papers())])].into();
+        let mut batch = Batch::new(scene.store.repository());
+        let chunk = compose(&mut batch, &tips, DateTime::UNIX_EPOCH).unwrap();
+        batch.write(crate::flush::Method::No).unwrap();
+        scene.set(&format!("{}origin/0123456789abcdef/closed/{chunk}", refs::REMOTES), chunk);
+        assert_eq!([status(), status()], [Status::Rejected; 2]);
+    }
+
+    #[test]
     fn chunk_that_cannot_be_read_stops_only_what_is_found_nowhere_else() {
         let scene = Scene::new();
         let (open, closed) = (scene.propose(1), scene.propose(2));
