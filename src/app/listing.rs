@@ -227,7 +227,7 @@ impl ListFacts {
         let pending = summaries.iter().filter(|summary| summary.status == Status::Pending);
         if pending.map(|summary| summary.files.max(1)).sum::<usize>() <= MOST_COMPARED {
             // A list never fetches contents of a partial clone.
-            let is_here = |proposal: &Proposal| !store.awaits(&proposal.current().changes);
+            let is_here = |proposal: &Proposal| !store.lacks_content(&proposal.current().changes);
             marks.compare_those(store, view, summaries, is_here)?;
         }
         Ok(marks)

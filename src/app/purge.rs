@@ -7,11 +7,11 @@ use bstr::ByteSlice as _;
 use crate::changeset::{RepoPath, Snapshot as _};
 use crate::error::Result;
 use crate::proposal::ProposalId;
-use crate::store::{Contents, Store, Subjects, View, changed_files};
+use crate::store::{PurgedBlobs, Store, Subjects, View, changed_files};
 
 /// A place that aye cannot purge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Where {
+pub enum CopyPlace {
     /// In a file of the work tree.
     WorkTree,
     /// In a commit of a branch, a tag or another ref of the project.
@@ -20,11 +20,11 @@ pub enum Where {
 
 /// Content of a proposal in the project itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Standing {
+pub struct RemainingCopy {
     pub path: RepoPath,
     /// Object id of the blob, hex.
     pub blob: String,
-    pub place: Where,
+    pub place: CopyPlace,
 }
 
 /// The lines of `text` with enough characters and a letter or digit: others occur in every file.
@@ -40,7 +40,7 @@ const SHORTEST: usize = 6;
 ///
 /// # Errors
 /// `git_failed`.
-pub fn standing(store: &Store, contents: &Contents) -> Result<Vec<Standing>> {
+pub fn standing(store: &Store, contents: &PurgedBlobs) -> Result<Vec<RemainingCopy>> {
     let mut found = BTreeSet::new();
     if contents.blobs.is_empty() {
         return Ok(Vec::new());
@@ -57,16 +57,17 @@ pub fn standing(store: &Store, contents: &Contents) -> Result<Vec<Standing>> {
         listed.lines().filter_map(|line| line.split_str(" ").next()).collect();
     for (path, blobs) in &contents.blobs {
         for blob in blobs {
-            let mut add =
-                |place| found.insert(Standing { path: path.clone(), blob: blob.clone(), place });
+            let mut add = |place| {
+                found.insert(RemainingCopy { path: path.clone(), blob: blob.clone(), place })
+            };
             if objects.contains(blob.as_bytes()) {
-                add(Where::History);
+                add(CopyPlace::History);
             }
             if store.repository().work_dir().is_some()
                 && let Ok(Some(file)) = store.repository().worktree()?.file(path)
                 && store.entry_of(&file)?.id == *blob
             {
-                add(Where::WorkTree);
+                add(CopyPlace::WorkTree);
             }
         }
     }
@@ -79,7 +80,7 @@ pub fn naming_too(
     store: &Store,
     view: &View<'_>,
     subjects: &Subjects,
-    contents: &Contents,
+    contents: &PurgedBlobs,
 ) -> Result<Vec<ProposalId>> {
     let blobs = contents.blobs();
     let (mut found, mut near) = (BTreeSet::new(), BTreeSet::new());
@@ -116,7 +117,10 @@ fn has_lines(store: &Store, id: &str, added: &BTreeSet<Vec<u8>>) -> bool {
 }
 
 /// The lines that contents have added to their files, if the blobs are here.
-fn added<'c>(store: &Store, contents: &'c Contents) -> BTreeMap<&'c RepoPath, BTreeSet<Vec<u8>>> {
+fn added<'c>(
+    store: &Store,
+    contents: &'c PurgedBlobs,
+) -> BTreeMap<&'c RepoPath, BTreeSet<Vec<u8>>> {
     let mut added: BTreeMap<&RepoPath, BTreeSet<Vec<u8>>> = BTreeMap::new();
     for (path, before, after) in &contents.steps {
         let text = |id: &String| store.blob(id).unwrap_or_default();

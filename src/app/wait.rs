@@ -17,7 +17,7 @@ use crate::proposal::event::{RevisionReason, timestamp};
 use crate::proposal::state::Revision;
 use crate::proposal::{Actor, Proposal, ProposalId, Status};
 use crate::render::diff::{self, Options};
-use crate::repository::idle::Tips;
+use crate::repository::idle::RefTimes;
 use crate::store::{Filter, Store, Summary};
 
 /// Shortest and longest pause between polls of ref timestamps.
@@ -81,7 +81,7 @@ pub fn until(
     clock: impl Fn() -> DateTime<Utc>,
 ) -> Result<Document> {
     let started = Instant::now();
-    let mut tips = Tips::read(store.repository().common_dir(), clock());
+    let mut tips = RefTimes::read(store.repository().common_dir(), clock());
     let mut proposal = look(store, id)?;
     let mut pause = PAUSES.0;
     loop {
@@ -99,7 +99,7 @@ pub fn until(
         let left = (proposal.expires_at - now).max(TimeDelta::zero()).to_std().unwrap_or_default();
         std::thread::sleep(rest.min(left).max(Duration::from_millis(1)));
         pause = pause.mul_f32(1.3).min(PAUSES.1);
-        let current = Tips::read(store.repository().common_dir(), clock());
+        let current = RefTimes::read(store.repository().common_dir(), clock());
         // Without readable tips every poll reads the store.
         if current.is_none() || current != tips {
             tips = current;
@@ -133,7 +133,7 @@ pub fn any(
         let all = store.view()?.proposals(&filter, clock())?.into_iter();
         Ok(all.filter(|summary| !summary.changes_requested).collect())
     };
-    let mut tips = Tips::read(store.repository().common_dir(), clock());
+    let mut tips = RefTimes::read(store.repository().common_dir(), clock());
     let known: HashSet<String> = open()?.into_iter().map(|summary| summary.revision).collect();
     let mut pause = PAUSES.0;
     loop {
@@ -144,7 +144,7 @@ pub fn any(
         let left = limit.map_or(pause, |limit| limit.saturating_sub(started.elapsed()));
         std::thread::sleep(pause.min(left).max(Duration::from_millis(1)));
         pause = pause.mul_f32(1.3).min(PAUSES.1);
-        let current = Tips::read(store.repository().common_dir(), clock());
+        let current = RefTimes::read(store.repository().common_dir(), clock());
         if current.is_some() && current == tips {
             continue;
         }

@@ -67,7 +67,7 @@ pub(crate) fn write<T, D: Send, R>(
         Ok(index.then(|| Staging::start(repository, &staging::modes(files(&changeset)))))
     };
     let compute = || compute(&changeset);
-    processors::beside(size(&changeset) >= LARGE, &compute, |computed| {
+    processors::run_beside(size(&changeset) >= LARGE, &compute, |computed| {
         // The later recording needs the cache open.
         let mut meanwhile = || drop(store.view());
         journal.apply_with(&reader, &steps, None, &mut meanwhile, start, |staging| {

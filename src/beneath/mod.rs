@@ -22,7 +22,7 @@ pub mod codes {
 
 /// The target of a path's directory part.
 #[derive(Debug)]
-pub enum Place<F = Dir> {
+pub enum DirectoryLookup<F = Dir> {
     Directory(Rc<F>),
     /// The existing part of the path; empty for the root.
     Missing(BString),

@@ -13,7 +13,7 @@ use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::{Access, Content, FileKind, NewFile, Place, Stamp, codes};
+use super::{Access, Content, DirectoryLookup, FileKind, NewFile, Stamp, codes};
 use crate::error::{Error, Result};
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -57,9 +57,9 @@ impl Root {
     ///
     /// # Errors
     /// `symlink_in_way`, `in_submodule`.
-    pub fn directory(&self, path: &BStr) -> Result<Place> {
+    pub fn directory(&self, path: &BStr) -> Result<DirectoryLookup> {
         if path.is_empty() {
-            return Ok(Place::Directory(Rc::new(Dir { fd: Arc::clone(&self.fd) })));
+            return Ok(DirectoryLookup::Directory(Rc::new(Dir { fd: Arc::clone(&self.fd) })));
         }
         let above = || path.rfind_iter("/").map(|slash| path[..slash].as_bstr());
         let all = || std::iter::once(path).chain(above());
@@ -70,7 +70,7 @@ impl Root {
         let Some(fd) = open_beneath(&self.fd, path) else { return self.walk(path) };
         match all().find(|directory| self.is_repository(directory)) {
             Some(inside) => Err(in_repository(inside)),
-            None => Ok(Place::Directory(Rc::new(Dir { fd: Arc::new(fd) }))),
+            None => Ok(DirectoryLookup::Directory(Rc::new(Dir { fd: Arc::new(fd) }))),
         }
     }
 
@@ -104,7 +104,7 @@ impl Root {
 
     /// Opens each component from its parent: linear in the path's length, where full names would be
     /// quadratic.
-    fn walk(&self, path: &BStr) -> Result<Place> {
+    fn walk(&self, path: &BStr) -> Result<DirectoryLookup> {
         let mut fd = Arc::clone(&self.fd);
         let mut end = 0;
         for name in path.split(|b| *b == b'/') {
@@ -113,7 +113,7 @@ impl Root {
             let here = path[..end].as_bstr();
             match rustix::fs::openat(&fd, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty()) {
                 Ok(next) => fd = Arc::new(next),
-                Err(Errno::NOENT) => return Ok(Place::Missing(done.into())),
+                Err(Errno::NOENT) => return Ok(DirectoryLookup::Missing(done.into())),
                 Err(error @ (Errno::NOTDIR | Errno::LOOP | Errno::MLINK)) => {
                     return match rustix::fs::statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW) {
                         Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink => {
@@ -124,7 +124,7 @@ impl Root {
                             .with("path", here.to_string())
                             .hint("name the real directory; aye follows no symlink"))
                         }
-                        Ok(_) => Ok(Place::Blocked(here.into())),
+                        Ok(_) => Ok(DirectoryLookup::Blocked(here.into())),
                         Err(_) => Err(cannot_open(here, &error.into())),
                     };
                 }
@@ -134,7 +134,7 @@ impl Root {
                 return Err(in_repository(here));
             }
         }
-        Ok(Place::Directory(Rc::new(Dir { fd })))
+        Ok(DirectoryLookup::Directory(Rc::new(Dir { fd })))
     }
 }
 

@@ -75,10 +75,10 @@ impl<'a> ConflictCheck<'a> {
         if self.is_unchanged(tree, proposal) {
             return Ok(None);
         }
-        let changeset = match self.store.recorded(&proposal.current().changes) {
+        let changeset = match self.store.changeset_unchecked(&proposal.current().changes) {
             Ok(changeset) => changeset,
             // An unfetched content proves no conflict.
-            Err(_) if self.store.awaits(&proposal.current().changes) => return Ok(None),
+            Err(_) if self.store.lacks_content(&proposal.current().changes) => return Ok(None),
             // A damaged object must not hide the other findings.
             Err(error) => return Ok(Some(error.message().to_owned())),
         };

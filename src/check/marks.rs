@@ -150,7 +150,7 @@ fn of_content(
     if here.is_empty() {
         return missing.is_empty();
     }
-    let Ok(changeset) = store.recorded(&here) else { return false };
+    let Ok(changeset) = store.changeset_unchecked(&here) else { return false };
     let is_binary = |change: &&FileChange| change.after.as_ref().is_some_and(File::is_binary);
     let binary = changeset.changes().iter().filter(is_binary);
     found.extend(binary.map(|it| Mark::of_file(MarkKind::Binary, &it.path, "is binary")));

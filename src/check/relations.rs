@@ -13,7 +13,7 @@ use crate::proposal::relations::{self, Dependency, PendingProposal, Relations, T
 use crate::proposal::state::{Decision, State};
 use crate::proposal::steps::FileStep;
 use crate::proposal::{Entry, Proposal, ProposalId, Status};
-use crate::store::{Digest, Store, View};
+use crate::store::{ProposalRow, Store, View};
 
 /// Stacks are searched to this depth.
 pub const MOST_HIGH: usize = 20;
@@ -72,7 +72,7 @@ pub fn relations(
 }
 
 /// The files that several of `pending` change, and what each makes of them. Files that few change come first.
-fn opened(pending: &[&Digest]) -> Vec<PendingProposal> {
+fn opened(pending: &[&ProposalRow]) -> Vec<PendingProposal> {
     let mut count: BTreeMap<&RepoPath, usize> = BTreeMap::new();
     for file in pending.iter().flat_map(|digest| &digest.files) {
         *count.entry(&file.path).or_default() += 1;

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result, codes};
 use crate::report::{Finding, Level, Rule};
-use crate::store::Trouble;
+use crate::store::ThreadFault;
 
 macro_rules! concerns {
     ($($(#[doc = $doc:literal])* $name:ident = $id:literal, $level:ident, $summary:literal, $help:literal;)*) => {
@@ -137,8 +137,8 @@ impl FailOn {
 
     /// Refs set aside and events that do not count, marked as others' work: push access must not
     /// decide what passes.
-    pub fn troubles(&self, found: &[Trouble]) -> Vec<Finding> {
-        let finding = |trouble: &Trouble| {
+    pub fn troubles(&self, found: &[ThreadFault]) -> Vec<Finding> {
+        let finding = |trouble: &ThreadFault| {
             let concern = Concern::ALL.iter().find(|concern| concern.id() == trouble.code);
             let concern = *concern.unwrap_or(&Concern::ThreadDamaged);
             let finding = self.finding(concern, trouble.message()).hint(concern.rule().help);

@@ -10,7 +10,7 @@ use super::Global;
 use super::output::Format;
 use crate::process_wait;
 use crate::repository::Upkeep;
-use crate::store::{Announced, Notices};
+use crate::store::{NewsList, Notices};
 use crate::text::escape;
 
 pub struct Context {
@@ -27,7 +27,7 @@ pub struct Context {
     /// Notes whether this run wrote objects.
     pub(super) upkeep: Upkeep,
     /// Proposals that this run made pending.
-    pub(super) announced: Announced,
+    pub(super) announced: NewsList,
     /// Set by [`Context::ends_with`].
     pub(super) status: Option<u8>,
 }
@@ -62,7 +62,7 @@ impl Context {
             pager: !global.no_pager,
             notices: Notices::default(),
             upkeep: Upkeep::default(),
-            announced: Announced::default(),
+            announced: NewsList::default(),
             status: None,
         }
     }

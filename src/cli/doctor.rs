@@ -90,7 +90,7 @@ fn print(context: &mut Context, store: &Store, found: Findings<'_>) -> Result<Ex
     let mut warnings = startup_files(context);
     warnings.extend(doctor::warnings(store)?);
     warnings.extend(notices);
-    let held = view.map(|view| store.held(view, context.now)).transpose()?;
+    let held = view.map(|view| store.removable(view, context.now)).transpose()?;
     let (schema, sandbox) = ("aye/doctor@1", sandbox::offered().is_sandbox());
     let threads = held.as_ref().map_or(0, |held| held.threads);
     let spaces = held.iter().flat_map(|held| &held.spaces);

@@ -66,7 +66,7 @@ pub(super) fn stamp(context: &Context, store: &Store, view: &View) {
     if store.repository().config(tree::SESSION).is_some() {
         return;
     }
-    let tips = idle::Tips::read(store.repository().common_dir(), context.now);
+    let tips = idle::RefTimes::read(store.repository().common_dir(), context.now);
     let Some(tips) = tips.filter(|_| view.is_current()) else { return };
     let lasting = view.count_pending(context.now - MARGIN).is_ok_and(|count| count == 0);
     idle::stamp(store.repository().common_dir(), context.now, &tips, lasting);

@@ -15,7 +15,7 @@ use crate::proposal::rules::Verb;
 use crate::proposal::{ActorKind, Data, Proposal, ProposalId, StoredEvent};
 use crate::repository::Repository;
 use crate::repository::policy::PersonCount;
-use crate::store::{Contents, Purged, Purging, Store, Subjects, View, push_refspec};
+use crate::store::{PurgeReport, PurgeRequest, PurgedBlobs, Store, Subjects, View, push_refspec};
 use crate::text::escape;
 use crate::{apply, decide};
 
@@ -69,11 +69,11 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let asking = missing_requests(context, store.repository(), &view, &subjects)?;
     let contents = store.purge_contents(&view, &subjects)?;
     let outlook = match asking {
-        Some(_) => Purged::default(),
+        Some(_) => PurgeReport::default(),
         None => store.purge_outlook(&view, &subjects, &contents)?,
     };
     let around = OtherHolders::of(&store, &view, &subjects, &contents)?;
-    let text = |purged: &Purged, around: &OtherHolders, is_done: bool| -> Result<String> {
+    let text = |purged: &PurgeReport, around: &OtherHolders, is_done: bool| -> Result<String> {
         match asking {
             Some(_) => Ok(asked_for(&subjects, reason)),
             None => Ok(text(&subjects, purged, around, &remotes(&store, purged), is_done)),
@@ -123,12 +123,12 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         Some(ids) => {
             let blob = subjects.blob.as_deref();
             decide::purge::ask(&store, &authority, context.now, ids, reason, blob)?;
-            Purged::default()
+            PurgeReport::default()
         }
         None => {
             store.repository().make_private()?;
             let journal = apply::lock(&store)?;
-            let purging = Purging { subjects: &subjects, contents: &contents, reason };
+            let purging = PurgeRequest { subjects: &subjects, contents: &contents, reason };
             let purged = store.purge(&authority, context.now, &purging)?;
             forget(&store, &subjects)?;
             drop(journal);
@@ -140,13 +140,13 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
 }
 
 struct OtherHolders {
-    standing: Vec<purge::Standing>,
+    standing: Vec<purge::RemainingCopy>,
     sessions: Vec<String>,
     also_in: Vec<ProposalId>,
 }
 
 impl OtherHolders {
-    fn of(store: &Store, view: &View, subjects: &Subjects, contents: &Contents) -> Result<Self> {
+    fn of(store: &Store, view: &View, subjects: &Subjects, contents: &PurgedBlobs) -> Result<Self> {
         Ok(Self {
             standing: purge::standing(store, contents)?,
             sessions: store.sessions_with(contents)?,
@@ -208,7 +208,7 @@ fn requesters(view: &View<'_>, id: &ProposalId) -> BTreeSet<String> {
 }
 
 /// Commands to push the tombstone and the deletions. Git only warns of a missing ref.
-fn remotes(store: &Store, purged: &Purged) -> BTreeMap<String, Vec<String>> {
+fn remotes(store: &Store, purged: &PurgeReport) -> BTreeMap<String, Vec<String>> {
     let mut gone: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (remote, name) in purged.removed.iter().flat_map(|name| store.at_remotes(name)) {
         gone.entry(remote).or_default().insert(name);

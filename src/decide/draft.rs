@@ -67,7 +67,7 @@ impl<'a> Draft<'a> {
         require_unchanged(writer, self.proposal, self.seen)?;
         self.record(writer)?;
         writer.flush_objects()?;
-        writer.take_back();
+        writer.drop_events();
         Ok(())
     }
 

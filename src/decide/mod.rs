@@ -44,7 +44,7 @@ use crate::proposal::event::{BlobRef, Evidence, RevisionReason, Subject, Written
 use crate::proposal::rules::{self, CallerClass, Permission, Verb};
 use crate::proposal::statement::Target;
 use crate::proposal::{Authority, Caller, Entry, Proposal, ProposalId, authority, codes};
-use crate::store::{Content, Space, Store, Tips, View, Writer};
+use crate::store::{Content, ShownTips, Space, Store, View, Writer};
 
 /// Part of a proposal. Its revision is recorded together with the apply, so the decision names
 /// exactly the part, and a failure leaves the proposal unchanged.
@@ -59,7 +59,7 @@ pub struct PartialProposal {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ViewedState {
     pub target: Target,
-    tips: BTreeMap<ProposalId, Tips>,
+    tips: BTreeMap<ProposalId, ShownTips>,
     policy: Option<BlobRef>,
     repository: Option<String>,
 }
@@ -184,7 +184,7 @@ pub(crate) fn refuse_private_merge<'f>(
         );
     }
     let files = merged.into_iter().filter_map(|(path, now)| Content::before(path, now));
-    if !store.stands_elsewhere(view, Some(id), files)? {
+    if !store.is_from_private(view, Some(id), files)? {
         return Ok(());
     }
     refused(

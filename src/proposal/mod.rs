@@ -3,8 +3,8 @@
 
 pub mod actor;
 pub mod authority;
-pub mod beside;
 pub mod canonical;
+pub mod concurrent;
 pub mod conversation;
 pub mod document;
 pub mod event;

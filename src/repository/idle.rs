@@ -35,13 +35,13 @@ const OTHERS: [&str; 4] = ["pending", "session", "before", "broken"];
 
 /// The times of the refs of a repository. Two equal values mean the same threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tips {
+pub struct RefTimes {
     all: String,
     /// The last change is long enough ago for a later one to show.
     is_old: bool,
 }
 
-impl Tips {
+impl RefTimes {
     /// Reads the times below `common_dir`. `None` if refs are not kept in files (reftable) or
     /// cannot be read: then only a full look helps.
     pub fn read(common_dir: &Path, now: DateTime<Utc>) -> Option<Self> {
@@ -98,7 +98,7 @@ pub fn look(common_dir: &Path, now: DateTime<Utc>) -> bool {
         parts.next()?.strip_prefix(VERSION)?;
         let looked: i64 = parts.next()?.strip_prefix("looked ")?.parse().ok()?;
         let tips = parts.next()?;
-        Some(now.timestamp_millis() >= looked && Tips::read(common_dir, now)?.all == tips)
+        Some(now.timestamp_millis() >= looked && RefTimes::read(common_dir, now)?.all == tips)
     };
     stamped().unwrap_or_default()
 }
@@ -112,9 +112,9 @@ fn is_ours(directory: &Path) -> Option<bool> {
 /// Leaves a stamp after a full look at `now` that found nothing and began at the refs `before`.
 /// With `lasting` an earlier clock would not change that. Does nothing if the stamp cannot be
 /// written.
-pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &Tips, lasting: bool) {
+pub fn stamp(common_dir: &Path, now: DateTime<Utc>, before: &RefTimes, lasting: bool) {
     // A writer came in between.
-    if !before.is_old || Tips::read(common_dir, now).as_ref() != Some(before) {
+    if !before.is_old || RefTimes::read(common_dir, now).as_ref() != Some(before) {
         return;
     }
     let line = if lasting { "" } else { " for now" };
@@ -194,7 +194,7 @@ mod tests {
 
     fn note(dir: &Path) {
         let now = at(later());
-        stamp(dir, now, &Tips::read(dir, now).unwrap(), true);
+        stamp(dir, now, &RefTimes::read(dir, now).unwrap(), true);
     }
 
     #[test]
@@ -231,10 +231,10 @@ mod tests {
     fn a_look_that_a_writer_overtook_leaves_no_stamp() {
         let directory = repository();
         let now = at(later());
-        let before = Tips::read(directory.path(), now).unwrap();
+        let before = RefTimes::read(directory.path(), now).unwrap();
         fs::write(directory.path().join("refs/aye/p/bbbb"), "bbbb\n").unwrap();
         stamp(directory.path(), now, &before, true);
-        let early = Tips::read(directory.path(), Utc::now()).unwrap();
+        let early = RefTimes::read(directory.path(), Utc::now()).unwrap();
         stamp(directory.path(), Utc::now(), &early, true);
         assert!(!directory.path().join("aye/idle").exists());
     }

@@ -18,7 +18,6 @@ mod passwords;
 mod paths;
 pub mod policy;
 mod promisor;
-mod quiet;
 mod run_git;
 mod settings;
 mod shared;
@@ -26,6 +25,7 @@ mod sparse;
 pub mod stat_match;
 mod trees;
 pub mod trial;
+mod unread_files;
 mod upkeep;
 mod work_trees;
 

@@ -19,9 +19,9 @@ pub struct News {
 
 /// The news of one command, shared between its stores.
 #[derive(Clone, Debug, Default)]
-pub struct Announced(Rc<RefCell<Vec<News>>>);
+pub struct NewsList(Rc<RefCell<Vec<News>>>);
 
-impl Announced {
+impl NewsList {
     pub(super) fn add(&self, proposal: &Proposal, is_revised: bool) {
         if let Ok(mut news) = self.0.try_borrow_mut() {
             news.retain(|known| known.id != proposal.id);
@@ -41,7 +41,7 @@ impl Announced {
 
 impl Store {
     /// Collects this store's news in `announced`.
-    pub fn announce(&mut self, announced: &Announced) {
+    pub fn announce(&mut self, announced: &NewsList) {
         self.announced = announced.clone();
     }
 }

@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use bstr::ByteSlice as _;
 
-use super::announce::Announced;
+use super::announce::NewsList;
 use super::codes;
-use super::partial::Promised;
+use super::partial::PromisorRequests;
 use super::trouble::Notices;
 use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::error::{Error, Result};
@@ -23,8 +23,8 @@ pub struct Store {
     repository: Repository,
     pub(super) notices: Notices,
     pub(super) upkeep: Upkeep,
-    pub(super) announced: Announced,
-    pub(super) promised: Promised,
+    pub(super) announced: NewsList,
+    pub(super) promised: PromisorRequests,
     /// Blobs in the trees of events; see [`Store::require_held`].
     pub(super) held: RefCell<HashMap<String, Rc<BTreeSet<gix::ObjectId>>>>,
     pub(super) projector: Option<Projector>,
@@ -51,8 +51,8 @@ impl Store {
             repository,
             notices: Notices::default(),
             upkeep: Upkeep::default(),
-            announced: Announced::default(),
-            promised: Promised::default(),
+            announced: NewsList::default(),
+            promised: PromisorRequests::default(),
             held: RefCell::default(),
             projector: None,
             only_as: None,

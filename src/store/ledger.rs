@@ -13,7 +13,7 @@ use chrono::{DateTime, Duration, Utc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use super::objects::{self, Batch, Header, Unread};
+use super::objects::{self, Batch, Header, ReadFailure};
 use super::refs::{self, Name};
 use super::thread::{SetAside, Source, Thread, Threads, Tip};
 use super::{Space, Store, codes, trees};
@@ -52,7 +52,7 @@ type Entries = Vec<(ObjectId, Vec<ObjectId>)>;
 type Parts = Vec<(ObjectId, ObjectId)>;
 
 /// Commits that were read, or the reason why one was not.
-type Known<T> = RefCell<HashMap<ObjectId, Result<Rc<T>, Unread>>>;
+type Known<T> = RefCell<HashMap<ObjectId, Result<Rc<T>, ReadFailure>>>;
 
 pub struct Ledger {
     repository: Repository,
@@ -63,7 +63,7 @@ pub struct Ledger {
     excess: Vec<SetAside>,
     listed: Known<Parts>,
     parts: Known<Entries>,
-    unread: RefCell<BTreeMap<String, Unread>>,
+    unread: RefCell<BTreeMap<String, ReadFailure>>,
 }
 
 impl Ledger {
@@ -123,7 +123,7 @@ impl Ledger {
     /// # Errors
     /// `thread_damaged`, `thread_incomplete`.
     pub fn entries(&self, chunk: &Tip) -> Result<Vec<(ObjectId, Vec<ObjectId>)>> {
-        let read = || -> Result<Entries, Unread> {
+        let read = || -> Result<Entries, ReadFailure> {
             let mut entries = Vec::new();
             for (_, part) in self.listed(chunk.id)?.iter() {
                 entries.extend(self.read_part(*part)?);
@@ -196,8 +196,8 @@ impl Ledger {
         low: &ObjectId,
         within: impl Fn(&ObjectId) -> bool,
         pick: impl Fn(&Entries) -> Vec<ObjectId>,
-    ) -> Result<Vec<ObjectId>, Unread> {
-        let read = || -> Result<Vec<ObjectId>, Unread> {
+    ) -> Result<Vec<ObjectId>, ReadFailure> {
+        let read = || -> Result<Vec<ObjectId>, ReadFailure> {
             let parts = self.listed(chunk.id)?;
             let at = parts.partition_point(|(from, _)| from <= low).saturating_sub(1);
             let mut found = Vec::new();
@@ -211,7 +211,7 @@ impl Ledger {
         })
     }
 
-    fn listed(&self, chunk: ObjectId) -> Result<Rc<Parts>, Unread> {
+    fn listed(&self, chunk: ObjectId) -> Result<Rc<Parts>, ReadFailure> {
         let read = || {
             let (parts, lines) = self.read(chunk, "aye-from", MOST_PARTS)?;
             let firsts: Option<Vec<ObjectId>> = lines.iter().map(|hex| self.id(hex)).collect();
@@ -224,7 +224,7 @@ impl Ledger {
         self.listed.borrow_mut().entry(chunk).or_insert_with(read).clone()
     }
 
-    fn part(&self, part: ObjectId) -> Result<Rc<Entries>, Unread> {
+    fn part(&self, part: ObjectId) -> Result<Rc<Entries>, ReadFailure> {
         let mut known = self.parts.borrow_mut();
         if known.len() >= MOST_KEPT {
             known.clear();
@@ -232,7 +232,7 @@ impl Ledger {
         known.entry(part).or_insert_with(|| self.read_part(part).map(Rc::new)).clone()
     }
 
-    fn read_part(&self, part: ObjectId) -> Result<Entries, Unread> {
+    fn read_part(&self, part: ObjectId) -> Result<Entries, ReadFailure> {
         let (tips, lines) = self.read(part, "aye-thread", PART)?;
         let mut rest = tips.into_iter();
         let mut entry = |line: &Vec<u8>| {
@@ -253,7 +253,7 @@ impl Ledger {
         commit: ObjectId,
         name: &str,
         most: usize,
-    ) -> Result<(Vec<ObjectId>, Vec<Vec<u8>>), Unread> {
+    ) -> Result<(Vec<ObjectId>, Vec<Vec<u8>>), ReadFailure> {
         let data = objects::read(&self.repository, commit, Kind::Commit, MOST_BYTES)?;
         let header = Header::parse(&data, self.repository.repo().object_hash(), MOST_PARTS);
         let header = header.ok_or_else(|| malformed(commit))?;
@@ -268,8 +268,8 @@ impl Ledger {
     }
 }
 
-fn malformed(commit: ObjectId) -> Unread {
-    Unread::Bad(format!("commit {commit} is not one of a ledger"))
+fn malformed(commit: ObjectId) -> ReadFailure {
+    ReadFailure::Bad(format!("commit {commit} is not one of a ledger"))
 }
 
 /// Adds the commits of one chunk to `batch`, and returns the chunk.
@@ -521,7 +521,7 @@ mod tests {
         let tips = [(id, vec![scene.reject(id, &[id], &papers())])].into();
         let mut batch = Batch::new(scene.store.repository());
         let chunk = compose(&mut batch, &tips, DateTime::UNIX_EPOCH).unwrap();
-        batch.write(crate::flush::Method::No).unwrap();
+        batch.write(crate::flush::FlushMethod::No).unwrap();
         scene.set(&format!("{}origin/0123456789abcdef/closed/{chunk}", refs::REMOTES), chunk);
         assert_eq!([status(), status()], [Status::Rejected; 2]);
     }

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counts::{self, LineCounts};
 use super::thread::Thread;
-use super::trouble::Trouble;
+use super::trouble::ThreadFault;
 use super::{Space, Store, Summary, View, codes};
 use crate::beneath::Access;
 use crate::changeset::RepoPath;
@@ -61,18 +61,18 @@ pub(super) struct Row {
     pub(super) is_own: bool,
     /// The latest time of its events, in milliseconds.
     pub(super) last: i64,
-    pub(super) subject: About,
+    pub(super) subject: ThreadKind,
     /// `key` at the last update of the projections, and whether the proposal was pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) followed: Option<(String, bool)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) troubles: Vec<Trouble>,
+    pub(super) troubles: Vec<ThreadFault>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum About {
-    Proposal(Box<Digest>),
+pub(super) enum ThreadKind {
+    Proposal(Box<ProposalRow>),
     Plan(String),
     /// The paths that a direct patch wrote.
     Patch(Vec<RepoPath>),
@@ -81,7 +81,7 @@ pub(super) enum About {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Digest {
+pub struct ProposalRow {
     /// Its line in lists. The status is that of the last event, never `Expired`.
     pub summary: Summary,
     /// The time of the decision, in milliseconds.
@@ -125,9 +125,9 @@ impl Row {
                 is_private: view.threads.space(id).is_ok_and(|space| space == Space::Private),
                 is_own: false,
                 last: 0,
-                subject: About::Unknown,
+                subject: ThreadKind::Unknown,
                 followed: None,
-                troubles: vec![Trouble::of_thread(id, &error)],
+                troubles: vec![ThreadFault::of_thread(id, &error)],
             },
         }
     }
@@ -137,24 +137,24 @@ impl Row {
     pub(super) fn of(store: &Store, thread: &Thread, key: String, before: Option<&Self>) -> Self {
         let known = before.and_then(Self::digest);
         let proposal = fold(&thread.history);
-        let mut troubles: Vec<Trouble> =
-            thread.aside.iter().map(|it| Trouble::of_ref(thread, it)).collect();
+        let mut troubles: Vec<ThreadFault> =
+            thread.set_aside.iter().map(|it| ThreadFault::of_ref(thread, it)).collect();
         if let Some(proposal) = &proposal {
-            troubles.extend(proposal.skipped.iter().map(|it| Trouble::of_event(thread, it)));
+            troubles.extend(proposal.skipped.iter().map(|it| ThreadFault::of_event(thread, it)));
         }
         let events = || thread.history.events().iter();
         let subject = match (proposal, events().next().map(|first| &first.event.data)) {
             (Some(proposal), _) => {
-                About::Proposal(Box::new(Digest::of(store, thread, &proposal, known)))
+                ThreadKind::Proposal(Box::new(ProposalRow::of(store, thread, &proposal, known)))
             }
             (None, Some(Data::Plan(plan))) => match plan.get("branch").and_then(|it| it.as_str()) {
-                Some(branch) => About::Plan(branch.to_owned()),
-                None => About::Unknown,
+                Some(branch) => ThreadKind::Plan(branch.to_owned()),
+                None => ThreadKind::Unknown,
             },
             (None, Some(Data::Patch(patch))) => {
-                About::Patch(patch.written.iter().map(|file| file.path.clone()).collect())
+                ThreadKind::Patch(patch.written.iter().map(|file| file.path.clone()).collect())
             }
-            _ => About::Unknown,
+            _ => ThreadKind::Unknown,
         };
         Self {
             thread: thread.id.to_string(),
@@ -174,16 +174,16 @@ impl Row {
         ObjectId::from_hex(self.thread.as_bytes()).ok()
     }
 
-    pub(super) fn digest(&self) -> Option<&Digest> {
+    pub(super) fn digest(&self) -> Option<&ProposalRow> {
         match &self.subject {
-            About::Proposal(digest) => Some(digest),
+            ThreadKind::Proposal(digest) => Some(digest),
             _ => None,
         }
     }
 
-    pub(super) fn digest_mut(&mut self) -> Option<&mut Digest> {
+    pub(super) fn digest_mut(&mut self) -> Option<&mut ProposalRow> {
         match &mut self.subject {
-            About::Proposal(digest) => Some(digest),
+            ThreadKind::Proposal(digest) => Some(digest),
             _ => None,
         }
     }
@@ -210,7 +210,7 @@ impl Row {
 
     /// True if missing objects may have come since, which moves no ref.
     fn is_to_retry(&self, store: &Store) -> bool {
-        let is_incomplete = |it: &Trouble| it.code == codes::THREAD_INCOMPLETE.id;
+        let is_incomplete = |it: &ThreadFault| it.code == codes::THREAD_INCOMPLETE.id;
         self.troubles.iter().any(is_incomplete)
             || self.digest().is_some_and(|digest| {
                 let sides =
@@ -221,7 +221,7 @@ impl Row {
     }
 }
 
-impl Digest {
+impl ProposalRow {
     fn of(store: &Store, thread: &Thread, proposal: &Proposal, known: Option<&Self>) -> Self {
         let current = proposal.current();
         let known = known.filter(|known| known.summary.revision == current.event);

@@ -4,26 +4,26 @@
 //! that its writer had seen. [`Store::view`] reads threads. [`Store::write`] is the only way to
 //! record an event. The format is in `docs/spec/threads.md`.
 
-mod above;
 mod announce;
-mod aside;
-mod before;
+mod base_commits;
+mod content;
 mod contradiction;
 mod counts;
-mod deinit;
 mod discover;
-mod elsewhere;
 mod ledger;
 mod lock;
 mod memo;
 mod objects;
 mod partial;
+mod patch_backup;
 mod pending;
+mod private_content;
 mod projection;
 mod purge;
-mod questions;
-mod read;
+mod queries;
 mod refs;
+mod removal;
+mod set_aside;
 mod space;
 #[cfg(test)]
 mod tests;
@@ -40,23 +40,23 @@ use chrono::{DateTime, Utc};
 use crate::error::{Error, Result};
 use crate::proposal::{ProposalId, Status};
 
-pub use announce::{Announced, News};
-pub use deinit::Held;
+pub use announce::{News, NewsList};
+pub use content::too_much;
 pub use discover::{Projector, Store};
-pub use elsewhere::Content;
 pub use lock::Lock;
-pub use memo::{ChangedFile, Digest};
+pub use memo::{ChangedFile, ProposalRow};
+pub use private_content::Content;
 pub use projection::Tampering;
 pub use purge::{
-    ANSWERS, Contents, EDITED, Holder, PurgeRecord, Purged, Purging, Subjects, Target,
-    changed_files,
+    ANSWERS, EDITED, PurgeRecord, PurgeRemainder, PurgeReport, PurgeRequest, PurgedBlobs, Subjects,
+    Target, changed_files,
 };
-pub use questions::{DirectPatch, Filter, LogEntry, LogPages, PAGE, Summary};
-pub use read::too_much;
+pub use queries::{DirectPatch, Filter, LogEntry, LogPages, PAGE, Summary};
+pub use removal::Removable;
 pub use space::{BY, Sent, Space, fetch_refspec, push_refspec};
 pub use thread::{SetAside, Source, Thread, Tip};
-pub use trouble::{Notices, Trouble};
-pub use view::{Moves, Tips, View};
+pub use trouble::{Notices, ThreadFault};
+pub use view::{Moves, ShownTips, View};
 pub use write::{NewDecision, NewProposal, NewRevision, ProposeOutcome, Writer, entry_of};
 
 pub mod codes {
@@ -81,7 +81,7 @@ const REBUILT_AT_ONCE: usize = 500;
 
 /// Faults of pending refs, content and projections.
 #[derive(Debug)]
-pub struct Examined {
+pub struct ProjectionFaults {
     /// A word and a sentence for each faulty ref below `refs/aye/pending/`: `moved` if it is not at
     /// its proposal's commit, `missing`, or `unexpected` without such a proposal.
     pub refs: Vec<(&'static str, String)>,
@@ -90,7 +90,7 @@ pub struct Examined {
     pub projections: Result<Vec<Tampering>>,
 }
 
-impl Default for Examined {
+impl Default for ProjectionFaults {
     fn default() -> Self {
         Self { refs: Vec::new(), unreadable: Vec::new(), projections: Ok(Vec::new()) }
     }
@@ -113,14 +113,19 @@ impl Store {
 
     /// Compares pending refs, content and projections with the pending proposals, each of which is
     /// read once. With `is_full` a partial clone fetches their content first.
-    pub fn examine(&self, view: &View<'_>, is_full: bool, now: DateTime<Utc>) -> Result<Examined> {
+    pub fn projection_faults(
+        &self,
+        view: &View<'_>,
+        is_full: bool,
+        now: DateTime<Utc>,
+    ) -> Result<ProjectionFaults> {
         let due = view.due(now, usize::MAX)?;
         let is_due = |id: &ProposalId| due.iter().any(|thread| id.is_of(&thread.to_string()));
         let is_partial = self.repository().is_partial();
         if is_full {
             self.fetch_pending(view)?;
         }
-        let mut examined = Examined::default();
+        let mut examined = ProjectionFaults::default();
         let mut targets = pending::targets(self)?;
         let mut projections = projection::Examiner::new(self).transpose();
         let mut pending = BTreeSet::new();
@@ -130,7 +135,7 @@ impl Store {
             pending.insert(id.clone());
             // The look at the threads reports unreadable ones.
             let Ok(proposal) = view.proposal(&id) else { continue };
-            if self.awaits(&proposal.current().changes) {
+            if self.lacks_content(&proposal.current().changes) {
                 // The content was not needed yet, and no ref or file was made of it.
                 continue;
             }
@@ -205,7 +210,7 @@ impl Store {
         }
         pending::remove_all(self, stale())?;
         for stale in self
-            .examine(view, true, now)?
+            .projection_faults(view, true, now)?
             .projections?
             .iter()
             .filter(|found| ["stale", "unexpected"].contains(&found.what))

@@ -46,7 +46,7 @@ pub(super) struct Batch<'repo> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(super) enum ReadFailure {
     Missing(ObjectId),
     Bad(String),
 }
@@ -59,12 +59,16 @@ pub(super) fn read(
     id: ObjectId,
     kind: Kind,
     most: u64,
-) -> Result<Vec<u8>, Unread> {
-    let bad = |why: String| Unread::Bad(format!("{kind} {id} {why}"));
+) -> Result<Vec<u8>, ReadFailure> {
+    let bad = |why: String| ReadFailure::Bad(format!("{kind} {id} {why}"));
     let repo = repository.repo();
     let Ok((found, size)) = repository.header(id) else {
         let is_here = repo.objects.exists(&id);
-        return Err(if is_here { bad("cannot be read".to_owned()) } else { Unread::Missing(id) });
+        return Err(if is_here {
+            bad("cannot be read".to_owned())
+        } else {
+            ReadFailure::Missing(id)
+        });
     };
     if found != kind {
         return Err(bad(format!("is a {found}")));
@@ -212,7 +216,7 @@ impl<'repo> Batch<'repo> {
         })
     }
 
-    /// Writes the objects. Unless `flush` is [`Method::No`] the content of every object is on the
+    /// Writes the objects. Unless `flush` is `FlushMethod::No` the content of every object is on the
     /// disk before any is renamed, so an object that can be found is whole.
     ///
     /// # Errors

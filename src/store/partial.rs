@@ -31,10 +31,10 @@ const LONGEST: Duration = Duration::from_mins(10);
 pub(super) const UNANSWERED: &str = "unanswered";
 
 #[derive(Default)]
-pub(super) struct Promised(RefCell<Asked>);
+pub(super) struct PromisorRequests(RefCell<RequestState>);
 
 #[derive(Default)]
-struct Asked {
+struct RequestState {
     refused: HashSet<ObjectId>,
     until: Option<Instant>,
 }
@@ -51,7 +51,7 @@ impl Store {
         if !self.repository().is_partial() {
             return;
         }
-        *self.promised.0.borrow_mut() = Asked::default();
+        *self.promised.0.borrow_mut() = RequestState::default();
         if let Ok(Some(private)) = self.repository().private() {
             private.remove(UNANSWERED);
         }
@@ -146,7 +146,7 @@ impl Store {
     }
 }
 
-impl Asked {
+impl RequestState {
     fn may_ask(&self) -> bool {
         self.until.is_none_or(|until| Instant::now() >= until)
     }

@@ -369,7 +369,7 @@ fn pending_refs_and_projections_follow_and_expire() {
     assert_eq!(is_projected(), (true, true));
     let view = store.view().unwrap();
     assert!(!store.is_unfinished(&view, at(1)));
-    let examined = store.examine(&view, true, at(1)).unwrap();
+    let examined = store.projection_faults(&view, true, at(1)).unwrap();
     assert!(examined.refs.is_empty() && examined.projections.unwrap().is_empty());
     // After the week the next writer removes them.
     let late = at(86_400 * 8);

@@ -12,7 +12,7 @@ use gix::ObjectId;
 use gix::objs::{Exists as _, Kind};
 
 use super::ledger::Ledger;
-use super::objects::{self, Header, Unread};
+use super::objects::{self, Header, ReadFailure};
 use super::refs::{self, Name, Role};
 use super::{Space, Store, codes, space};
 use crate::error::{Code, Error, Result};
@@ -95,12 +95,12 @@ impl SetAside {
         Self { name, code, why: why.to_owned() }
     }
 
-    pub(super) fn unread(name: String, why: &Unread) -> Self {
+    pub(super) fn unread(name: String, why: &ReadFailure) -> Self {
         match why {
-            Unread::Missing(id) => {
+            ReadFailure::Missing(id) => {
                 Self::new(name, &codes::THREAD_INCOMPLETE, &format!("{id} is not in this clone"))
             }
-            Unread::Bad(why) => Self::new(name, &codes::THREAD_DAMAGED, why),
+            ReadFailure::Bad(why) => Self::new(name, &codes::THREAD_DAMAGED, why),
         }
     }
 
@@ -127,7 +127,7 @@ pub struct Thread {
     /// The tips that no other reaches, sorted.
     pub tips: Vec<ObjectId>,
     pub own: Option<ObjectId>,
-    pub aside: Vec<SetAside>,
+    pub set_aside: Vec<SetAside>,
     parents: Vec<ObjectId>,
     /// Events and bytes below the parents.
     below: (usize, u64),
@@ -191,7 +191,7 @@ impl Thread {
 }
 
 #[derive(Default)]
-struct All {
+struct RefNames {
     threads: BTreeMap<ObjectId, Vec<Ref>>,
     tombstones: BTreeMap<ObjectId, Vec<Ref>>,
     chunks: Vec<(String, Name)>,
@@ -210,7 +210,7 @@ struct Ref {
 /// thread. Both stay as they were read.
 pub struct Threads<'s> {
     store: &'s Store,
-    all: OnceCell<All>,
+    all: OnceCell<RefNames>,
     read: RefCell<HashMap<ObjectId, Rc<[Tip]>>>,
     ledger: OnceCell<Ledger>,
 }
@@ -352,7 +352,7 @@ impl<'s> Threads<'s> {
 
     /// The names of all refs. A thread is in a chunk before its ref is deleted, so packed refs are
     /// read first.
-    fn all(&self) -> Result<&All> {
+    fn all(&self) -> Result<&RefNames> {
         if let Some(all) = self.all.get() {
             return Ok(all);
         }
@@ -364,7 +364,7 @@ impl<'s> Threads<'s> {
         })?;
         found.extend(refs::below(repository, refs::ROOT, &|name| !others.contains(&name))?);
         let (remotes, hash) = (space::remotes(repository.repo()), repository.repo().object_hash());
-        let mut all = All::default();
+        let mut all = RefNames::default();
         for (name, target) in found {
             let Some(parsed) = Name::parse(&name, &remotes, hash) else { continue };
             let of = match parsed.role {
@@ -439,7 +439,7 @@ impl<'s> Threads<'s> {
     }
 }
 
-impl All {
+impl RefNames {
     fn is_purged(&self, id: &ObjectId) -> bool {
         let mut tombstones = self.tombstones.get(id).into_iter().flatten();
         tombstones.any(|it| it.source == Source::Own)
@@ -465,7 +465,7 @@ fn space_of(tips: &[Tip]) -> Space {
 
 pub(super) fn blobs_of(store: &Store, event: &ObjectId) -> Result<BTreeSet<ObjectId>> {
     let repo = store.repository().repo();
-    let read = || -> Result<BTreeSet<ObjectId>, Unread> {
+    let read = || -> Result<BTreeSet<ObjectId>, ReadFailure> {
         let data = objects::read(store.repository(), *event, Kind::Commit, MOST_BYTES)?;
         let header = Header::parse(&data, repo.object_hash(), MOST_PARENTS);
         let mut waiting = vec![header.ok_or_else(|| not_an_event(event, "malformed"))?.tree];
@@ -514,11 +514,11 @@ fn too_large(tip: &Tip) -> SetAside {
     SetAside::new(tip.name.clone(), &codes::TOO_MANY_REFS, why)
 }
 
-fn not_an_event(commit: &ObjectId, why: &str) -> Unread {
-    Unread::Bad(format!("commit {commit} is not an event: {why}"))
+fn not_an_event(commit: &ObjectId, why: &str) -> ReadFailure {
+    ReadFailure::Bad(format!("commit {commit} is not an event: {why}"))
 }
 
-struct Node {
+struct ReadCommit {
     parents: Vec<ObjectId>,
     tree: ObjectId,
     bytes: u64,
@@ -532,15 +532,15 @@ struct Node {
 struct Reading<'s> {
     store: &'s Store,
     id: ObjectId,
-    nodes: HashMap<ObjectId, Node>,
+    nodes: HashMap<ObjectId, ReadCommit>,
     /// Commits that make every ref bad which leads to them.
-    bad: HashMap<ObjectId, Unread>,
+    bad: HashMap<ObjectId, ReadFailure>,
     spent: u64,
     weight: u64,
 }
 
 /// A walked ref, with the commits that it leads to.
-struct Walked {
+struct RefReach {
     tip: Tip,
     reach: HashSet<ObjectId>,
 }
@@ -578,13 +578,13 @@ impl<'s> Reading<'s> {
                 continue;
             }
             match self.walk(&tip) {
-                Ok(reach) => walked.push(Walked { tip, reach }),
+                Ok(reach) => walked.push(RefReach { tip, reach }),
                 Err(why) if tip.is_own() => return Err(why.error(self.store.repository().repo())),
                 Err(why) => aside.push(why),
             }
         }
         self.fetch(&walked);
-        let mut good: Vec<Walked> = Vec::new();
+        let mut good: Vec<RefReach> = Vec::new();
         for one in walked {
             match self.complete(&one) {
                 Ok(()) => good.push(one),
@@ -608,7 +608,17 @@ impl<'s> Reading<'s> {
         let nodes = &mut self.nodes;
         let events = union.into_iter().filter_map(|id| nodes.get_mut(id)?.stamped.take()).collect();
         let (history, weight) = (History::new(events), self.weight);
-        Ok(Thread { id: self.id, space, history, tips, own, aside, parents, below, weight })
+        Ok(Thread {
+            id: self.id,
+            space,
+            history,
+            tips,
+            own,
+            set_aside: aside,
+            parents,
+            below,
+            weight,
+        })
     }
 
     /// True if a missing object may come later, so that the thread is not folded without it.
@@ -678,9 +688,9 @@ impl<'s> Reading<'s> {
     }
 
     /// Reads one commit; `None` if it would take more than `most` bytes of memory.
-    fn node(&self, id: ObjectId, most: u64) -> Result<Node, Option<Unread>> {
+    fn node(&self, id: ObjectId, most: u64) -> Result<ReadCommit, Option<ReadFailure>> {
         if id.is_null() {
-            return Err(Some(Unread::Bad("the ref holds no object id".to_owned())));
+            return Err(Some(ReadFailure::Bad("the ref holds no object id".to_owned())));
         }
         if most == 0 {
             return Err(None);
@@ -724,7 +734,7 @@ impl<'s> Reading<'s> {
             event,
             documents: papers,
         };
-        Ok(Node {
+        Ok(ReadCommit {
             parents: header.parents,
             tree: header.tree,
             bytes: data.len() as u64,
@@ -736,7 +746,7 @@ impl<'s> Reading<'s> {
     }
 
     /// Fetches manifests and lists that a partial clone lacks: first trees, then blobs.
-    fn fetch(&self, walked: &[Walked]) {
+    fn fetch(&self, walked: &[RefReach]) {
         if !self.store.may_ask_again() {
             return;
         }
@@ -754,7 +764,7 @@ impl<'s> Reading<'s> {
         self.store.ask(absent(blobs.map(|(_, id)| id).collect()));
     }
 
-    fn entries(&self, tree: ObjectId) -> Result<HashMap<String, ObjectId>, Unread> {
+    fn entries(&self, tree: ObjectId) -> Result<HashMap<String, ObjectId>, ReadFailure> {
         let repo = self.store.repository().repo();
         let data = objects::read(self.store.repository(), tree, Kind::Tree, MOST_BYTES)?;
         let entries = gix::objs::TreeRefIter::from_bytes(&data, repo.object_hash()).flatten();
@@ -762,7 +772,7 @@ impl<'s> Reading<'s> {
     }
 
     /// Reads the manifests and lists of all commits of a ref.
-    fn complete(&mut self, walked: &Walked) -> Result<(), SetAside> {
+    fn complete(&mut self, walked: &RefReach) -> Result<(), SetAside> {
         let name = || walked.tip.name.clone();
         let mut listed = 0;
         for id in &walked.reach {
@@ -793,26 +803,27 @@ impl<'s> Reading<'s> {
 
     /// Reads the manifest and lists of `node` from its own tree; `None` if they would take more
     /// than `most` bytes of memory.
-    fn read_lists(&mut self, node: &mut Node, most: u64) -> Result<(), Option<Unread>> {
+    fn read_lists(&mut self, node: &mut ReadCommit, most: u64) -> Result<(), Option<ReadFailure>> {
         let Some(stamped) = &mut node.stamped else { return Ok(()) };
         let entries = self.entries(node.tree)?;
         let commit = stamped.id.clone();
-        let not = |why: &str| Unread::Bad(format!("commit {commit} is not an event: {why}"));
+        let not = |why: &str| ReadFailure::Bad(format!("commit {commit} is not an event: {why}"));
         let repository = self.store.repository();
         let (mut listed, mut added) = (0, 0);
-        let mut blob = |name: &str, id: Option<&str>, longest| -> Result<Vec<u8>, Option<Unread>> {
-            let id = id.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
-            let found = entries.get(name).filter(|found| id.is_none_or(|id| id == **found));
-            let found = found.ok_or_else(|| not(&format!("its tree has no such {name}")))?;
-            // The size is read before anything is inflated.
-            let size = repository.header(*found).map_or(0, |(_, size)| size);
-            added += size * PER_BYTE;
-            if added > most {
-                return Err(None);
-            }
-            listed += size;
-            Ok(objects::read(repository, *found, Kind::Blob, longest)?)
-        };
+        let mut blob =
+            |name: &str, id: Option<&str>, longest| -> Result<Vec<u8>, Option<ReadFailure>> {
+                let id = id.and_then(|id| ObjectId::from_hex(id.as_bytes()).ok());
+                let found = entries.get(name).filter(|found| id.is_none_or(|id| id == **found));
+                let found = found.ok_or_else(|| not(&format!("its tree has no such {name}")))?;
+                // The size is read before anything is inflated.
+                let size = repository.header(*found).map_or(0, |(_, size)| size);
+                added += size * PER_BYTE;
+                if added > most {
+                    return Err(None);
+                }
+                listed += size;
+                Ok(objects::read(repository, *found, Kind::Blob, longest)?)
+            };
         if let Some(list) = stamped.event.list().cloned() {
             let name =
                 if matches!(stamped.event.data, Data::Patch(_)) { "written" } else { "changes" };
@@ -846,12 +857,12 @@ impl<'s> Reading<'s> {
 
     /// The parents of the next event, and the number and bytes of all events below them. The own
     /// tip comes first and always counts, then tips with the fewest events, while there is room.
-    fn parents(&self, good: &[Walked], own: Option<ObjectId>) -> (Vec<ObjectId>, (usize, u64)) {
-        let mut all: Vec<&Walked> = good.iter().collect();
+    fn parents(&self, good: &[RefReach], own: Option<ObjectId>) -> (Vec<ObjectId>, (usize, u64)) {
+        let mut all: Vec<&RefReach> = good.iter().collect();
         all.sort_by_key(|walked| (Some(walked.tip.id) != own, walked.reach.len(), walked.tip.id));
         let bytes = |id: &ObjectId| self.nodes.get(id).map_or(0, |node| node.bytes);
         let (mut below, mut size) = (HashSet::new(), 0);
-        let mut taken: Vec<&Walked> = Vec::new();
+        let mut taken: Vec<&RefReach> = Vec::new();
         for walked in all {
             let fresh: Vec<ObjectId> = walked.reach.difference(&below).copied().collect();
             let added: u64 = fresh.iter().map(bytes).sum();
@@ -868,7 +879,7 @@ impl<'s> Reading<'s> {
     }
 }
 
-fn unreached<'w>(walked: impl Iterator<Item = &'w Walked> + Clone) -> Vec<ObjectId> {
+fn unreached<'w>(walked: impl Iterator<Item = &'w RefReach> + Clone) -> Vec<ObjectId> {
     let is_reached = |tip: &ObjectId| {
         walked.clone().any(|other| other.tip.id != *tip && other.reach.contains(tip))
     };

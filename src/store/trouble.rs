@@ -17,7 +17,7 @@ pub const SKIPPED: &str = "event_skipped";
 
 /// A fault of a thread, a ref of it, or an event in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Trouble {
+pub struct ThreadFault {
     pub code: String,
     /// The ref, the event's commit, or the thread.
     pub name: String,
@@ -28,28 +28,28 @@ pub struct Trouble {
 impl View<'_> {
     /// [`View::troubles`] of all threads as their commits are now. The memo does not notice that an
     /// object was lost.
-    pub fn troubles_now(&self) -> Result<Vec<Trouble>> {
+    pub fn troubles_now(&self) -> Result<Vec<ThreadFault>> {
         let ids = self.threads.all_ids()?;
-        let mut found: Vec<Trouble> =
-            self.threads.ledger()?.aside().iter().map(Trouble::of_chunk).collect();
+        let mut found: Vec<ThreadFault> =
+            self.threads.ledger()?.aside().iter().map(ThreadFault::of_chunk).collect();
         for id in ids {
             let thread = match self.threads.read(&id) {
                 Ok(thread) => thread,
                 Err(error) => {
-                    found.push(Trouble::of_thread(&id, &error));
+                    found.push(ThreadFault::of_thread(&id, &error));
                     continue;
                 }
             };
-            found.extend(thread.aside.iter().map(|aside| Trouble::of_ref(&thread, aside)));
+            found.extend(thread.set_aside.iter().map(|aside| ThreadFault::of_ref(&thread, aside)));
             let skipped =
                 fold(&thread.history).map(|proposal| proposal.skipped).unwrap_or_default();
-            found.extend(skipped.iter().map(|skipped| Trouble::of_event(&thread, skipped)));
+            found.extend(skipped.iter().map(|skipped| ThreadFault::of_event(&thread, skipped)));
         }
         Ok(found)
     }
 }
 
-impl Trouble {
+impl ThreadFault {
     pub(super) fn of_ref(thread: &Thread, aside: &SetAside) -> Self {
         Self {
             proposal: Some(ProposalId::from_event(&thread.id.to_string())),
@@ -105,17 +105,17 @@ impl Trouble {
 
 /// Trouble that the views of one command have met, each once.
 #[derive(Clone, Debug, Default)]
-pub struct Notices(Rc<RefCell<Met>>);
+pub struct Notices(Rc<RefCell<NoticeList>>);
 
 #[derive(Debug, Default)]
-struct Met {
-    trouble: BTreeSet<Trouble>,
+struct NoticeList {
+    trouble: BTreeSet<ThreadFault>,
     unflushed: BTreeSet<String>,
 }
 
 impl Notices {
     /// Notes the faults that every command warns of. Checks report events that do not count.
-    pub(super) fn add(&self, found: &[Trouble]) {
+    pub(super) fn add(&self, found: &[ThreadFault]) {
         if found.is_empty() {
             return;
         }
@@ -136,12 +136,12 @@ impl Notices {
     /// At most one line for each code; the notices are taken.
     pub fn take_lines(&self) -> Vec<String> {
         let met = self.0.try_borrow_mut().map(|mut found| std::mem::take(&mut *found));
-        let Met { trouble, unflushed } = met.unwrap_or_default();
-        let mut by_code: BTreeMap<&str, Vec<&Trouble>> = BTreeMap::new();
+        let NoticeList { trouble, unflushed } = met.unwrap_or_default();
+        let mut by_code: BTreeMap<&str, Vec<&ThreadFault>> = BTreeMap::new();
         for found in &trouble {
             by_code.entry(&found.code).or_default().push(found);
         }
-        let line = |(code, found): (&str, Vec<&Trouble>)| match &found[..] {
+        let line = |(code, found): (&str, Vec<&ThreadFault>)| match &found[..] {
             [one] => format!("{}; `aye check` reports it", one.message()),
             all => format!("{} refs or threads are {code}; `aye check` reports them", all.len()),
         };

@@ -10,9 +10,9 @@ use gix::ObjectId;
 use super::memo::{self, Row};
 use super::objects::object_id;
 use super::purge::PurgeRecord;
-use super::questions::{ambiguous, not_found};
+use super::queries::{ambiguous, not_found};
 use super::thread::{Thread, Threads};
-use super::trouble::Trouble;
+use super::trouble::ThreadFault;
 use super::{Space, Store, Summary};
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ pub struct View<'s> {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tips {
+pub struct ShownTips {
     pub(super) own: Option<ObjectId>,
     /// Parents of an event on the shown state.
     pub(super) parents: Vec<ObjectId>,
@@ -72,8 +72,8 @@ impl<'s> View<'s> {
     }
 
     /// The times of the refs' directories: two views with the same ones have the same threads.
-    pub fn state(&self) -> Option<idle::Tips> {
-        idle::Tips::read(self.store.repository().common_dir(), DateTime::UNIX_EPOCH)
+    pub fn state(&self) -> Option<idle::RefTimes> {
+        idle::RefTimes::read(self.store.repository().common_dir(), DateTime::UNIX_EPOCH)
     }
 
     /// Updates the view after this clone has moved refs of threads to the tips `moved`, under the
@@ -151,7 +151,7 @@ impl<'s> View<'s> {
     ///
     /// # Errors
     /// `proposal_not_found`, `proposal_purged`; `ambiguous_id` with the long ids.
-    pub(super) fn whole(&self, id: &ProposalId) -> Result<ObjectId> {
+    pub(super) fn thread_id(&self, id: &ProposalId) -> Result<ObjectId> {
         if let Some(known) = self.known.borrow().get(id) {
             return Ok(*known);
         }
@@ -185,7 +185,7 @@ impl<'s> View<'s> {
     }
 
     pub fn thread(&self, id: &ProposalId) -> Result<Rc<Thread>> {
-        self.thread_of(&self.whole(id)?)
+        self.thread_of(&self.thread_id(id)?)
     }
 
     pub(super) fn thread_of(&self, id: &ObjectId) -> Result<Rc<Thread>> {
@@ -193,8 +193,8 @@ impl<'s> View<'s> {
             return Ok(Rc::clone(thread));
         }
         let thread = Rc::new(self.threads.read(id)?);
-        let aside: Vec<Trouble> =
-            thread.aside.iter().map(|it| Trouble::of_ref(&thread, it)).collect();
+        let aside: Vec<ThreadFault> =
+            thread.set_aside.iter().map(|it| ThreadFault::of_ref(&thread, it)).collect();
         self.store.notices.add(&aside);
         let mut read = self.read.borrow_mut();
         let weight = self.weight.get() + thread.weight;
@@ -213,7 +213,7 @@ impl<'s> View<'s> {
     /// `proposal_not_found`, `proposal_purged`, `ambiguous_id`, `thread_damaged`,
     /// `thread_incomplete`.
     pub fn proposal(&self, id: &ProposalId) -> Result<Proposal> {
-        let proposal = self.folded(&self.whole(id)?)?;
+        let proposal = self.folded(&self.thread_id(id)?)?;
         Ok(Proposal { id: id.clone(), ..proposal.ok_or_else(|| self.missing(id))? })
     }
 
@@ -230,10 +230,10 @@ impl<'s> View<'s> {
     }
 
     /// The tips of the thread of `id`, for a decision on the shown state.
-    pub fn tips(&self, id: &ProposalId) -> Result<Tips> {
+    pub fn tips(&self, id: &ProposalId) -> Result<ShownTips> {
         let thread = self.thread(id)?;
         // [`Writer::pin`](super::Writer::pin) reports a thread that is too long.
-        Ok(Tips { own: thread.own, parents: thread.parents().unwrap_or_default() })
+        Ok(ShownTips { own: thread.own, parents: thread.parents().unwrap_or_default() })
     }
 
     /// The space of a proposal.
@@ -241,7 +241,7 @@ impl<'s> View<'s> {
     /// # Errors
     /// `proposal_not_found`, `proposal_purged`, `ambiguous_id`.
     pub fn space(&self, id: &ProposalId) -> Result<Space> {
-        self.threads.space(&self.whole(id)?)
+        self.threads.space(&self.thread_id(id)?)
     }
 
     /// True if `event` names this clone, by its present name or a former one.
@@ -275,10 +275,10 @@ impl<'s> View<'s> {
     }
 
     /// The refs that are set aside, and the events that do not count.
-    pub fn troubles(&self) -> Result<Vec<Trouble>> {
-        let mut found: Vec<Trouble> =
+    pub fn troubles(&self) -> Result<Vec<ThreadFault>> {
+        let mut found: Vec<ThreadFault> =
             self.open()?.iter().flat_map(|row| row.troubles.iter().cloned()).collect();
-        found.extend(self.threads.ledger()?.aside().iter().map(Trouble::of_chunk));
+        found.extend(self.threads.ledger()?.aside().iter().map(ThreadFault::of_chunk));
         Ok(found)
     }
 
@@ -300,6 +300,6 @@ impl<'s> View<'s> {
     }
 
     pub fn purges_elsewhere(&self, id: &ProposalId) -> Result<Vec<PurgeRecord>> {
-        super::purge::fetched(self.store, &self.threads, &self.whole(id)?)
+        super::purge::fetched(self.store, &self.threads, &self.thread_id(id)?)
     }
 }

@@ -5,7 +5,7 @@
 use bstr::{BStr, ByteSlice as _};
 
 use super::{Worktree, cannot_read, in_submodule};
-use crate::beneath::{Place, Stamp};
+use crate::beneath::{DirectoryLookup, Stamp};
 use crate::changeset::hunks::{Diff, Text};
 use crate::changeset::{File, Mode, RepoPath};
 use crate::error::Result;
@@ -68,14 +68,14 @@ impl Worktree {
 
     /// Refuses a new file in a submodule that is not checked out. Its directory is empty or
     /// missing, so the disk does not show the submodule.
-    pub(super) fn refuse_submodule(&self, path: &RepoPath, place: &Place) -> Result<()> {
+    pub(super) fn refuse_submodule(&self, path: &RepoPath, place: &DirectoryLookup) -> Result<()> {
         let Some(conversion) = &self.conversion else { return Ok(()) };
         let empty = match place {
-            Place::Directory(directory) => {
+            DirectoryLookup::Directory(directory) => {
                 directory.is_empty().map_err(|error| cannot_read(path, &error))?
             }
-            Place::Missing(_) => true,
-            Place::Blocked(_) => false,
+            DirectoryLookup::Missing(_) => true,
+            DirectoryLookup::Blocked(_) => false,
         };
         let whole = path.as_bstr();
         let mut above = whole.rfind_iter("/").map(|slash| whole[..slash].as_bstr());

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::beneath::{Dir, Place, Root};
+use crate::beneath::{Dir, DirectoryLookup, Root};
 use crate::changeset::RepoPath;
 use crate::error::Result;
 
@@ -24,7 +24,7 @@ impl<'root> Directories<'root> {
 
     /// # Errors
     /// `symlink_in_way`, `in_submodule`.
-    pub fn parent_of(&mut self, path: &RepoPath) -> Result<Place> {
+    pub fn parent_of(&mut self, path: &RepoPath) -> Result<DirectoryLookup> {
         if self.root.is_submodule(path.as_bstr()) {
             return Err(super::in_submodule(path));
         }
@@ -32,18 +32,18 @@ impl<'root> Directories<'root> {
     }
 
     /// The empty path is the root.
-    pub fn at(&mut self, path: &BStr) -> Result<Place> {
+    pub fn at(&mut self, path: &BStr) -> Result<DirectoryLookup> {
         if let Some(index) = self.recent.iter().rposition(|(known, _)| known == path) {
             // Least recently used first.
             let last = self.recent.len() - 1;
             self.recent[index..].rotate_left(1);
-            return Ok(Place::Directory(Rc::clone(&self.recent[last].1)));
+            return Ok(DirectoryLookup::Directory(Rc::clone(&self.recent[last].1)));
         }
         let place = match self.from_parent(path) {
-            Some(directory) => Place::Directory(directory),
+            Some(directory) => DirectoryLookup::Directory(directory),
             None => self.root.directory(path)?,
         };
-        if let Place::Directory(directory) = &place {
+        if let DirectoryLookup::Directory(directory) = &place {
             if self.recent.len() == OPEN {
                 self.recent.remove(0);
             }
@@ -60,7 +60,7 @@ impl<'root> Directories<'root> {
             return None;
         }
         match self.at(above) {
-            Ok(Place::Directory(directory)) => self.root.directory_in(&directory, path),
+            Ok(DirectoryLookup::Directory(directory)) => self.root.directory_in(&directory, path),
             _ => None,
         }
     }
@@ -96,10 +96,10 @@ mod tests {
         let mut root = Root::open(top.path()).expect("a directory");
         root.add_submodules([BString::from("a/b/known")]);
         let mut directories = Directories::new(&root);
-        let kind = |place: Result<Place>| match place {
-            Ok(Place::Directory(_)) => "directory".to_owned(),
-            Ok(Place::Missing(at)) => format!("missing from {at}"),
-            Ok(Place::Blocked(at)) => format!("blocked by {at}"),
+        let kind = |place: Result<DirectoryLookup>| match place {
+            Ok(DirectoryLookup::Directory(_)) => "directory".to_owned(),
+            Ok(DirectoryLookup::Missing(at)) => format!("missing from {at}"),
+            Ok(DirectoryLookup::Blocked(at)) => format!("blocked by {at}"),
             Err(error) => error.code().id.to_owned(),
         };
         let odd =

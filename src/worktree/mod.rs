@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use crate::beneath::{self, Content, FileKind, Place, Root, Stamp};
+use crate::beneath::{self, Content, DirectoryLookup, FileKind, Root, Stamp};
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot, size as file_size};
 use crate::error::{Error, Result, codes as common};
 pub use convert::Conversion;
@@ -96,9 +96,9 @@ impl Worktree {
     pub fn check_writable(&self, path: &RepoPath) -> Result<()> {
         let mut directories = Directories::new(&self.root);
         match directories.parent_of(path)? {
-            Place::Blocked(file) => Err(not_a_directory(path, file.as_bstr())),
-            Place::Missing(_) => Ok(()),
-            Place::Directory(directory) => match directory.stat(path.file_name()) {
+            DirectoryLookup::Blocked(file) => Err(not_a_directory(path, file.as_bstr())),
+            DirectoryLookup::Missing(_) => Ok(()),
+            DirectoryLookup::Directory(directory) => match directory.stat(path.file_name()) {
                 Ok(stamp) => {
                     refuse_unless_file(&self.root, path, &stamp)?;
                     refuse_shared(path, &stamp)
@@ -119,7 +119,7 @@ impl Worktree {
         for change in changes.iter().filter(|change| change.before.is_none()) {
             let place = directories.parent_of(&change.path)?;
             self.refuse_submodule(&change.path, &place)?;
-            if let Place::Blocked(file) = place
+            if let DirectoryLookup::Blocked(file) = place
                 && !changes
                     .iter()
                     .any(|other| other.path.as_bstr() == file && other.after.is_none())
@@ -153,7 +153,9 @@ fn read(
     path: &RepoPath,
     limit: u64,
 ) -> Result<Option<RawFile>> {
-    let Place::Directory(directory) = directories.parent_of(path)? else { return Ok(None) };
+    let DirectoryLookup::Directory(directory) = directories.parent_of(path)? else {
+        return Ok(None);
+    };
     let content =
         directory.read(path.file_name(), limit).map_err(|error| cannot_read(path, &error))?;
     match content {

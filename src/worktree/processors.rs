@@ -28,7 +28,7 @@ impl<T> BackgroundJob<'_, T> {
 }
 
 /// Runs `main` while `work` runs on another thread, or in `wait` if a thread does not pay or start.
-pub fn beside<T: Send, R>(
+pub fn run_beside<T: Send, R>(
     pays: bool,
     work: &(dyn Fn() -> T + Sync),
     main: impl FnOnce(BackgroundJob<'_, T>) -> R,

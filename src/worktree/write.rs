@@ -7,7 +7,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::directories::{Directories, parent};
 use super::{Worktree, cannot_write, changed, not_a_directory};
-use crate::beneath::{self, Dir, FileKind, NewFile, Place, Stamp};
+use crate::beneath::{self, Dir, DirectoryLookup, FileKind, NewFile, Stamp};
 use crate::changeset::{File, Mode, RepoPath};
 use crate::error::{Error, Result};
 
@@ -102,7 +102,9 @@ impl Worktree {
     /// Also removes directories above that became empty. Returns `false` if the file did not exist.
     pub fn remove_file(&self, path: &RepoPath) -> Result<bool> {
         let mut directories = Directories::new(&self.root);
-        let Place::Directory(directory) = directories.parent_of(path)? else { return Ok(false) };
+        let DirectoryLookup::Directory(directory) = directories.parent_of(path)? else {
+            return Ok(false);
+        };
         match directory.stat(path.file_name()) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(cannot_remove(path.as_bstr(), &error)),
@@ -118,7 +120,9 @@ impl Worktree {
     /// Unlinks symlinks inside; refuses a repository inside. Returns `false` if missing.
     pub fn remove_dir_all(&self, path: &RepoPath) -> Result<bool> {
         let mut directories = Directories::new(&self.root);
-        let Place::Directory(outer) = directories.parent_of(path)? else { return Ok(false) };
+        let DirectoryLookup::Directory(outer) = directories.parent_of(path)? else {
+            return Ok(false);
+        };
         match outer.stat(path.file_name()) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(cannot_remove(path.as_bstr(), &error)),
@@ -129,8 +133,8 @@ impl Worktree {
             }
         }
         let inner = match directories.at(path.as_bstr())? {
-            Place::Directory(inner) => inner,
-            Place::Missing(_) | Place::Blocked(_) => {
+            DirectoryLookup::Directory(inner) => inner,
+            DirectoryLookup::Missing(_) | DirectoryLookup::Blocked(_) => {
                 return Err(changed(path, "was replaced while it was removed"));
             }
         };
@@ -153,13 +157,13 @@ impl Worktree {
         path: &RepoPath,
     ) -> Result<Vec<BString>> {
         match directories.at(path.as_bstr())? {
-            Place::Directory(directory) => {
+            DirectoryLookup::Directory(directory) => {
                 let mut names =
                     directory.names().map_err(|error| super::cannot_read(path, &error))?;
                 names.sort_unstable();
                 Ok(names)
             }
-            Place::Missing(_) | Place::Blocked(_) => Ok(Vec::new()),
+            DirectoryLookup::Missing(_) | DirectoryLookup::Blocked(_) => Ok(Vec::new()),
         }
     }
 }
@@ -197,11 +201,11 @@ pub fn make_directory(directories: &mut Directories<'_>, path: &RepoPath) -> Res
     // that one persists.
     for _ in 0..path.as_bstr().len() + 8 {
         let missing = match directories.parent_of(path)? {
-            Place::Directory(directory) => return Ok(directory),
-            Place::Blocked(file) => return Err(not_a_directory(path, file.as_bstr())),
-            Place::Missing(so_far) => so_far,
+            DirectoryLookup::Directory(directory) => return Ok(directory),
+            DirectoryLookup::Blocked(file) => return Err(not_a_directory(path, file.as_bstr())),
+            DirectoryLookup::Missing(so_far) => so_far,
         };
-        if let Place::Directory(directory) = directories.at(missing.as_bstr())? {
+        if let DirectoryLookup::Directory(directory) = directories.at(missing.as_bstr())? {
             let start = missing.len() + usize::from(!missing.is_empty());
             make_beneath(&directory, parent(path.as_bstr())[start..].as_bstr())
                 .map_err(|error| cannot_write(path, &error))?;
@@ -246,9 +250,11 @@ pub fn remove_empty(directories: &mut Directories<'_>, path: &BStr, top: &BStr) 
             chain.push(above);
         };
         let removed = match directories.at(above) {
-            Ok(Place::Directory(directory)) => remove_chain(directories, directory, &chain),
+            Ok(DirectoryLookup::Directory(directory)) => {
+                remove_chain(directories, directory, &chain)
+            }
             // An interrupted run may have removed it.
-            Ok(Place::Missing(_)) => true,
+            Ok(DirectoryLookup::Missing(_)) => true,
             _ => false,
         };
         if !removed {

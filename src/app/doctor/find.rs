@@ -11,13 +11,13 @@ use crate::private::codes::PRIVATE_DIR_UNSAFE;
 use crate::proposal::ProposalId;
 use crate::repository::codes::INVALID_CONFIG;
 use crate::repository::idle;
-use crate::store::{Examined, Store, Trouble, View};
+use crate::store::{ProjectionFaults, Store, ThreadFault, View};
 use crate::worktree::codes as apply;
 
 pub(super) struct StoreScan {
     pub(super) problems: Vec<Problem>,
     /// Troubles of refs and events, including other clones'.
-    pub(super) troubles: Vec<Trouble>,
+    pub(super) troubles: Vec<ThreadFault>,
     pub(super) left: Vec<Leftover>,
 }
 
@@ -43,7 +43,7 @@ impl StoreScan {
         looking.forged_stamp()?;
         looking.private(&private);
         looking.pushes();
-        looking.examined(store.examine(view, wanted.reads_all(), now)?, &damaged);
+        looking.examined(store.projection_faults(view, wanted.reads_all(), now)?, &damaged);
         looking.settings();
         looking.surroundings(&left);
         Ok(Self { problems: looking.problems, troubles, left })
@@ -77,7 +77,7 @@ impl Looking<'_> {
     }
 
     /// Unreadable threads and refs, tombstones to follow, and copies of this clone.
-    fn threads(&mut self, troubles: &[Trouble]) -> Result<()> {
+    fn threads(&mut self, troubles: &[ThreadFault]) -> Result<()> {
         for trouble in troubles.iter().filter(|trouble| !is_by_others(trouble)) {
             self.add(trouble.code.clone(), trouble.message());
         }
@@ -137,7 +137,7 @@ impl Looking<'_> {
     }
 
     /// Skips threads whose missing object is `named` already.
-    fn examined(&mut self, examined: Examined, named: &[Damaged]) {
+    fn examined(&mut self, examined: ProjectionFaults, named: &[Damaged]) {
         for (what, why) in examined.refs {
             self.add(format!("pending_ref_{what}"), why);
         }

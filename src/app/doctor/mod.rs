@@ -15,7 +15,7 @@ use self::find::StoreScan;
 use crate::app::plan as task_plan;
 use crate::error::{Error, Result};
 use crate::proposal::{Actor, ActorKind};
-use crate::store::{Store, Trouble, View};
+use crate::store::{Store, ThreadFault, View};
 use crate::worktree::codes as apply;
 
 /// A problem.
@@ -113,7 +113,7 @@ pub fn examine<'s>(
     }
     let pending = view.count_pending(now)?;
     let others = look.troubles.iter().filter(|trouble| is_by_others(trouble)).take(MOST);
-    let notice = |trouble: &Trouble| format!("{}: {}", trouble.code, trouble.message());
+    let notice = |trouble: &ThreadFault| format!("{}: {}", trouble.code, trouble.message());
     let notices = others.map(notice).collect();
     Ok(Findings { problems: look.problems, notices, repaired, pending, view: Some(view) })
 }
@@ -182,13 +182,13 @@ impl<'s> Examination<'s, '_> {
 }
 
 /// True for a part of this clone's ledger.
-fn is_own_chunk(trouble: &Trouble) -> bool {
+fn is_own_chunk(trouble: &ThreadFault) -> bool {
     let directories = crate::store::Space::ALL.map(|space| format!("{}closed/", space.directory()));
     directories.iter().any(|directory| trouble.name.starts_with(directory))
 }
 
 /// True if only refs of others are skipped and the thread is readable.
-fn is_by_others(trouble: &Trouble) -> bool {
+fn is_by_others(trouble: &ThreadFault) -> bool {
     let fetched = ["refs/aye/remotes/", "refs/aye/kept/"];
     trouble.is_skipped() || fetched.iter().any(|directory| trouble.name.starts_with(directory))
 }

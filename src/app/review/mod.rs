@@ -26,7 +26,7 @@ use crate::proposal::event::Subject;
 use crate::proposal::relations::Dependency;
 use crate::proposal::statement::Target;
 use crate::proposal::{Actor, Proposal, ProposalId, Status};
-use crate::repository::{Repository, idle::Tips};
+use crate::repository::{Repository, idle::RefTimes};
 use crate::review::terminal::{Content, LoadResult};
 use crate::scan::gate;
 use crate::store::{Filter, Store, Summary, View};
@@ -44,7 +44,7 @@ pub struct ReviewStore<'s> {
 }
 
 struct PendingCache {
-    state: (Option<Tips>, Option<Target>),
+    state: (Option<RefTimes>, Option<Target>),
     marks: Rc<ListFacts>,
     /// In order. `None` once listed: the next list compares files again.
     all: Option<Vec<Summary>>,

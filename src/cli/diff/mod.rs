@@ -129,7 +129,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             {
                 records.retain(|record| wanted.contains(&record.path));
             }
-            (store.asked_for(revision, &records)?, false)
+            (store.named_changeset(revision, &records)?, false)
         }
         changeset => (changeset?, true),
     };

@@ -11,7 +11,7 @@ use crate::error::{Error, Exit, Result};
 use crate::hooks::{Hook, HookDirectory};
 use crate::proposal::codes;
 use crate::proposal::rules::Verb;
-use crate::store::{Held, Space, Store};
+use crate::store::{Removable, Space, Store};
 use crate::text::{counted, escape};
 
 #[derive(Debug, clap::Args)]
@@ -48,7 +48,7 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
     let store = context.store()?;
     let repository = store.repository();
     let view = store.view()?;
-    let held = store.held(&view, context.now)?;
+    let held = store.removable(&view, context.now)?;
     let hooks = HookDirectory::find(repository)?;
     let hooked = agents::settings_with_hooks(context, repository)?;
     let names = |staying: bool| {
@@ -85,7 +85,7 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
         return context.declined("nothing removed");
     }
     // Compared before anything is removed.
-    held.require_as_shown(&store.held(&store.view()?, context.now)?)?;
+    held.require_as_shown(&store.removable(&store.view()?, context.now)?)?;
     let begun = session::names(context, repository)?;
     if let Some(name) = begun.iter().find(|name| !removal.sessions.contains(name)) {
         let message = format!("session {name} has begun since the sessions were shown");
@@ -104,11 +104,16 @@ pub fn run(context: &mut Context, args: &RemoveArgs) -> Result<Exit> {
 
 /// The apply lock keeps others from writing files. The refs go first: until they are gone,
 /// everything else can be rebuilt from them.
-fn remove(store: &Store, shown: &Held, now: DateTime<Utc>, hooks: &HookDirectory) -> Result<()> {
+fn remove(
+    store: &Store,
+    shown: &Removable,
+    now: DateTime<Utc>,
+    hooks: &HookDirectory,
+) -> Result<()> {
     let repository = store.repository();
     if repository.private()?.is_some() {
         let journal = apply::lock(store)?;
-        store.remove_held(shown, now)?;
+        store.remove_all(shown, now)?;
         if repository.work_dir().is_some() {
             task_plan::project(repository, &store.view()?, &repository.branch())?;
         }
@@ -121,7 +126,7 @@ fn remove(store: &Store, shown: &Held, now: DateTime<Utc>, hooks: &HookDirectory
     Ok(())
 }
 
-fn text(held: &Held, removal: &Removal) -> String {
+fn text(held: &Removable, removal: &Removal) -> String {
     let mut text = format!(
         "{}, {} among them, with {} and {} that were decided\n",
         counted(held.refs.len(), "ref"),

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::OtherHolders;
-use crate::app::purge::Where;
+use crate::app::purge::CopyPlace;
 use crate::proposal::ProposalId;
-use crate::store::{Purged, Subjects};
+use crate::store::{PurgeReport, Subjects};
 use crate::text::{escape, shell};
 
 const PRUNE: &str = "git gc --prune=now";
@@ -28,7 +28,7 @@ pub(super) fn asked_for(subjects: &Subjects, reason: &str) -> String {
 
 pub(super) fn text(
     subjects: &Subjects,
-    purged: &Purged,
+    purged: &PurgeReport,
     around: &OtherHolders,
     remotes: &BTreeMap<String, Vec<String>>,
     is_done: bool,
@@ -42,8 +42,8 @@ pub(super) fn text(
     }
     for standing in &around.standing {
         let what = match standing.place {
-            Where::History => "is in the project's own history, which aye does not rewrite",
-            Where::WorkTree => "stands in the work tree",
+            CopyPlace::History => "is in the project's own history, which aye does not rewrite",
+            CopyPlace::WorkTree => "stands in the work tree",
         };
         line(format!("  {} {what} (blob {:.12})", standing.path.display(), standing.blob));
     }
@@ -60,7 +60,7 @@ pub(super) fn text(
             also_in.join(", ")
         ));
     }
-    for name in &purged.left {
+    for name in &purged.remaining_chunks {
         line(format!("  the ledger of another clone holds it still: {name}"));
         line(format!("    fetch once it is purged there, too: aye purge {ids} -m TEXT"));
     }

@@ -56,7 +56,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let proposal = args.which.find(context, &view)?;
     let space = view.space(&proposal.id)?;
     let thread = view.thread(&proposal.id)?;
-    let refs = thread.aside.iter();
+    let refs = thread.set_aside.iter();
     let set_aside: Vec<SetAside> = refs
         .map(|it| SetAside { name: it.name.clone(), code: it.code.id, why: it.why.clone() })
         .collect();

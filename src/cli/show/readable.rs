@@ -23,7 +23,7 @@ impl Readable {
         for record in &revision.changes {
             let rest = left.checked_sub(store.size_of(record));
             let one = match rest {
-                Some(_) => store.part_of(revision, std::slice::from_ref(record)),
+                Some(_) => store.partial_changeset(revision, std::slice::from_ref(record)),
                 None => Err(too_much(most)),
             };
             match one {

@@ -10,14 +10,14 @@ use crate::proposal::{Data, Entry, StoredEvent};
 use crate::store::{Store, View};
 
 #[derive(Debug)]
-pub struct Contents {
+pub struct PurgedBlobs {
     /// Blobs (hex) by path.
     pub blobs: BTreeMap<RepoPath, BTreeSet<String>>,
     /// Path, old blob and new blob of each change.
     pub steps: BTreeSet<(RepoPath, String, String)>,
 }
 
-impl Contents {
+impl PurgedBlobs {
     pub fn blobs(&self) -> BTreeSet<String> {
         self.blobs.values().flatten().cloned().collect()
     }
@@ -40,8 +40,8 @@ fn is_undo(stamped: &StoredEvent) -> bool {
 
 impl Store {
     /// The results of the events of `subjects`, and the blob that was named.
-    pub fn purge_contents(&self, view: &View<'_>, subjects: &Subjects) -> Result<Contents> {
-        let mut found = Contents { blobs: BTreeMap::new(), steps: BTreeSet::new() };
+    pub fn purge_contents(&self, view: &View<'_>, subjects: &Subjects) -> Result<PurgedBlobs> {
+        let mut found = PurgedBlobs { blobs: BTreeMap::new(), steps: BTreeSet::new() };
         let mut gather = |stamped: &StoredEvent| {
             // An undo restores older content.
             if is_undo(stamped) {

@@ -12,7 +12,7 @@ use crate::beneath;
 use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::private::PrivateDirectory;
-use crate::store::elsewhere::{brought, says_something};
+use crate::store::private_content::{brought, says_something};
 use crate::store::{Space, Store, View};
 
 const FILE: &str = "purged";

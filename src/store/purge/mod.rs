@@ -9,7 +9,7 @@ mod content;
 mod lines;
 mod sessions;
 mod subjects;
-mod uppers;
+mod upper_refs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use chrono::{DateTime, Utc};
 use gix::ObjectId;
 use gix::objs::Kind;
 
-pub use content::{Contents, changed_files};
+pub use content::{PurgedBlobs, changed_files};
 pub(super) use lines::PurgedLines;
 pub use subjects::{Subjects, Target};
 
@@ -91,10 +91,10 @@ fn record(store: &Store, thread: &ObjectId, name: String, tip: ObjectId) -> Resu
     let line = header.and_then(|header| header.values("aye-event")?.first().copied());
     let event = line.and_then(|line| Some((Event::from_line(line, None).ok()?, line)));
     let Some((event, line)) = event else {
-        return Err(failed(objects::Unread::Bad(format!("commit {tip} is not a tombstone"))));
+        return Err(failed(objects::ReadFailure::Bad(format!("commit {tip} is not a tombstone"))));
     };
     let Data::Purge(purge) = &event.data else {
-        return Err(failed(objects::Unread::Bad(format!("commit {tip} is not a purge"))));
+        return Err(failed(objects::ReadFailure::Bad(format!("commit {tip} is not a purge"))));
     };
     let thread = thread.to_string();
     Ok(PurgeRecord {
@@ -114,35 +114,35 @@ fn record(store: &Store, thread: &ObjectId, name: String, tip: ObjectId) -> Resu
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Purging<'a> {
+pub struct PurgeRequest<'a> {
     pub subjects: &'a Subjects,
-    pub contents: &'a Contents,
+    pub contents: &'a PurgedBlobs,
     pub reason: &'a str,
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Purged {
+pub struct PurgeReport {
     pub removed: Vec<String>,
     /// Chunks of other clones that still have the thread.
-    pub left: Vec<String>,
+    pub remaining_chunks: Vec<String>,
 }
 
 /// A proposal that was purged in some clone, and has refs or files in this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
+pub struct PurgeRemainder {
     pub id: ProposalId,
     pub names: Vec<String>,
     pub is_own: bool,
 }
 
 #[derive(Default)]
-struct Leads {
+struct PurgePlan {
     refs: Vec<(String, Option<ObjectId>)>,
     chunks: Vec<(Tip, BTreeMap<ObjectId, Vec<ObjectId>>)>,
     left: Vec<String>,
 }
 
-impl Leads {
+impl PurgePlan {
     fn names(&self) -> Vec<String> {
         self.refs.iter().map(|(name, _)| name.clone()).collect()
     }
@@ -159,8 +159,8 @@ impl Store {
         &self,
         authority: &Authority,
         now: DateTime<Utc>,
-        purging: &Purging<'_>,
-    ) -> Result<Purged> {
+        purging: &PurgeRequest<'_>,
+    ) -> Result<PurgeReport> {
         if authority.verb() != Verb::Purge {
             return Err(Error::bug("a purge by another authority"));
         }
@@ -168,7 +168,7 @@ impl Store {
         let private = self.repository().make_private()?;
         let _lock = self.lock()?;
         let view = self.view()?;
-        let Purging { subjects, contents, .. } = purging;
+        let PurgeRequest { subjects, contents, .. } = purging;
         self.require_as_shown(&view, subjects)?;
         self.note_sessions_with(contents)?;
         for target in &subjects.targets {
@@ -218,7 +218,7 @@ impl Store {
             let path = found.path();
             std::fs::remove_dir_all(path).map_err(|error| Error::file("remove", path, &error))?;
         }
-        Ok(Purged { removed, left: leads.left })
+        Ok(PurgeReport { removed, remaining_chunks: leads.left })
     }
 
     /// The refs that [`Store::purge`] would delete, as far as they are known before.
@@ -226,15 +226,15 @@ impl Store {
         &self,
         view: &View<'_>,
         subjects: &Subjects,
-        contents: &Contents,
-    ) -> Result<Purged> {
+        contents: &PurgedBlobs,
+    ) -> Result<PurgeReport> {
         let leads = self.leads(view, subjects, contents)?;
-        Ok(Purged { removed: leads.names(), left: leads.left })
+        Ok(PurgeReport { removed: leads.names(), remaining_chunks: leads.left })
     }
 
     /// The proposals that a tombstone of this or another clone names, and that still have refs or
     /// files here.
-    pub fn purged_content(&self, view: &View<'_>) -> Result<Vec<Holder>> {
+    pub fn purged_content(&self, view: &View<'_>) -> Result<Vec<PurgeRemainder>> {
         let mut found = BTreeMap::new();
         for (thread, tip) in view.threads.tombstones()? {
             let id = ProposalId::from_event(&thread.to_string());
@@ -251,8 +251,8 @@ impl Store {
                 }
             }
             if !names.is_empty() {
-                let holder = Holder { id, names: names.into_iter().collect(), is_own };
-                let kept: &mut Holder = found.entry(thread).or_insert(holder);
+                let holder = PurgeRemainder { id, names: names.into_iter().collect(), is_own };
+                let kept: &mut PurgeRemainder = found.entry(thread).or_insert(holder);
                 kept.is_own |= is_own;
             }
         }
@@ -261,11 +261,16 @@ impl Store {
 
     /// The refs and chunks that lead to the threads of `subjects`, and refs of direct patches with
     /// `contents`.
-    fn leads(&self, view: &View<'_>, subjects: &Subjects, contents: &Contents) -> Result<Leads> {
+    fn leads(
+        &self,
+        view: &View<'_>,
+        subjects: &Subjects,
+        contents: &PurgedBlobs,
+    ) -> Result<PurgePlan> {
         let ids: BTreeSet<ObjectId> = subjects.targets.iter().map(|target| target.thread).collect();
         let named: BTreeSet<ProposalId> =
             subjects.targets.iter().map(|target| target.id.clone()).collect();
-        let mut leads = Leads::default();
+        let mut leads = PurgePlan::default();
         let mut chunks = BTreeSet::new();
         for id in &ids {
             for tip in view.threads.found(id)?.0 {
@@ -291,7 +296,7 @@ impl Store {
         }
         let mut others = self.before_with(&contents.blobs())?;
         // A missing pending ref is rebuilt; a stale one would stay.
-        let uppers = self.uppers(&named)?;
+        let uppers = self.stacked_on(&named)?;
         others.extend(named.iter().chain(&uppers).map(|id| format!("{}{id}", refs::PENDING)));
         refs::each(self.repository(), refs::BROKEN, |name, _| {
             let of = |id: &str| name.rsplit('/').next().is_some_and(|last| last.starts_with(id));
@@ -312,7 +317,7 @@ impl Store {
         batch: &mut Batch<'_>,
         authority: &Authority,
         now: DateTime<Utc>,
-        purging: &Purging<'_>,
+        purging: &PurgeRequest<'_>,
         id: &ObjectId,
     ) -> Result<ObjectId> {
         let event = Event {
@@ -360,12 +365,12 @@ mod tests {
         authorise(&caller, &request, &Permits::NONE).unwrap()
     }
 
-    fn purge(scene: &Scene, text: &str) -> Purged {
+    fn purge(scene: &Scene, text: &str) -> PurgeReport {
         let (store, view) = (&scene.store, scene.store.view().unwrap());
         let subjects = store.purge_subjects(&view, text).unwrap();
         let contents = store.purge_contents(&view, &subjects).unwrap();
         let outlook = store.purge_outlook(&view, &subjects, &contents).unwrap();
-        let purging = Purging { subjects: &subjects, contents: &contents, reason: "a key" };
+        let purging = PurgeRequest { subjects: &subjects, contents: &contents, reason: "a key" };
         let purged = store.purge(&authority(), DateTime::UNIX_EPOCH, &purging).unwrap();
         let sorted = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
         assert_eq!(sorted(&outlook.removed), sorted(&purged.removed));

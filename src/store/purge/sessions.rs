@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use bstr::ByteSlice as _;
 
-use super::Contents;
+use super::PurgedBlobs;
 use crate::error::Result;
 use crate::store::{Store, refs};
 
@@ -15,12 +15,12 @@ const NOTE: &str = "purged-sessions";
 
 impl Store {
     /// The sessions whose commits have one of `contents` that no ref of the project has.
-    pub fn sessions_with(&self, contents: &Contents) -> Result<Vec<String>> {
+    pub fn sessions_with(&self, contents: &PurgedBlobs) -> Result<Vec<String>> {
         Ok(names(&self.session_blobs(&contents.blobs())?))
     }
 
     /// Notes the sessions with `contents` for [`Store::sessions_of_purged`], before the purge.
-    pub(super) fn note_sessions_with(&self, contents: &Contents) -> Result<()> {
+    pub(super) fn note_sessions_with(&self, contents: &PurgedBlobs) -> Result<()> {
         let held = self.session_blobs(&contents.blobs())?;
         if !held.is_empty() {
             let private = self.repository().make_private()?;

@@ -8,7 +8,7 @@ use super::{PurgeRecord, changed_files};
 use crate::error::{Error, Result};
 use crate::proposal::{Data, ProposalId, codes, id};
 use crate::store::objects::object_id;
-use crate::store::questions::ambiguous;
+use crate::store::queries::ambiguous;
 use crate::store::thread::Thread;
 use crate::store::{Store, View};
 
@@ -107,7 +107,7 @@ impl Store {
 
     /// The proposal that `text` names, or a purged one that is back.
     fn purge_target(&self, view: &View<'_>, text: &str) -> Result<Target> {
-        let error = match view.resolve(text).and_then(|id| view.whole(&id)) {
+        let error = match view.resolve(text).and_then(|id| view.thread_id(&id)) {
             Ok(thread) => return target(view, thread, None),
             Err(error) => error,
         };

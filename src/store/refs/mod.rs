@@ -18,7 +18,7 @@ pub(super) use names::{
     BEFORE, BROKEN, CLOSED, GONE, Name, PENDING, PRIVATE, REMOTES, ROOT, Role, SESSION, SHARED,
     is_clone_id,
 };
-pub(super) use write::{Moved, compare_and_swap, delete, remove, set};
+pub(super) use write::{MoveOutcome, compare_and_swap, delete, remove, set};
 
 use super::codes;
 use crate::error::{Error, Result};

@@ -24,14 +24,14 @@ const PACKED_PATIENCE: Duration = Duration::from_secs(1);
 /// The ref was moved, and counts from now on.
 #[must_use]
 #[derive(Debug)]
-pub(in crate::store) enum Moved {
+pub(in crate::store) enum MoveOutcome {
     /// It is on the disk, or need not be.
     Flushed,
     /// The operating system reported an error of the flush.
     Unflushed(std::io::Error),
 }
 
-impl Moved {
+impl MoveOutcome {
     /// Turns a failed flush into an error, for callers that delete the old data next.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ pub(in crate::store) fn compare_and_swap(
     expected: Option<ObjectId>,
     new: ObjectId,
     durable: bool,
-) -> Result<Moved> {
+) -> Result<MoveOutcome> {
     let path = repository.common_dir().join(name);
     let mut lock = RefLock::take(&path, is_ours(name))?;
     if target(repository, name)? != expected {
@@ -79,9 +79,9 @@ pub(in crate::store) fn compare_and_swap(
         // This flush includes everything written before, so its failure is a failure of all.
         Some(Err(error)) if method == FlushMethod::Ordered => {
             let file = renamed().and_then(|()| std::fs::File::open(&path)?.sync_all());
-            file.map_or(Moved::Unflushed(error), |()| Moved::Flushed)
+            file.map_or(MoveOutcome::Unflushed(error), |()| MoveOutcome::Flushed)
         }
-        _ => Moved::Flushed,
+        _ => MoveOutcome::Flushed,
     };
     crate::failpoint!("store.ref.moved");
     Ok(flushed)

@@ -165,7 +165,7 @@ fn thread_is_the_union_of_its_refs() {
     tips.sort_unstable();
     assert_eq!((&thread.tips, thread.own, thread.space), (&tips, Some(own), Space::Shared));
     assert_eq!((thread.history.events().len(), thread.parents().unwrap()), (3, tips));
-    assert_eq!(thread.aside, []);
+    assert_eq!(thread.set_aside, []);
     let ids = vec![OTHER.to_owned(), CLONE.to_owned()];
     assert_eq!(thread.clone_of(&ids), Some(CLONE.to_owned()));
     assert_eq!(thread.clone_of(&ids[..1]), Some(OTHER.to_owned()));
@@ -235,8 +235,9 @@ fn one_bad_ref_is_set_aside_alone() {
         let name = scene.fetched(at as u64, first);
         scene.set(&name, *tip);
         let thread = scene.read(first);
-        let aside: Vec<_> = thread.aside.iter().map(|it| (it.name.as_str(), it.code.id)).collect();
-        assert_eq!(aside, [(name.as_str(), *code)], "{what}: {:?}", thread.aside);
+        let aside: Vec<_> =
+            thread.set_aside.iter().map(|it| (it.name.as_str(), it.code.id)).collect();
+        assert_eq!(aside, [(name.as_str(), *code)], "{what}: {:?}", thread.set_aside);
         assert_eq!(ids(&thread), [first.to_string(), own.to_string()], "{what}");
         assert_eq!((&thread.tips, thread.parents().unwrap()), (&vec![own], vec![own]), "{what}");
         // An own bad ref is an error, and the thread is never folded without it.
@@ -248,7 +249,7 @@ fn one_bad_ref_is_set_aside_alone() {
     let name = scene.fetched(1, first);
     std::fs::create_dir_all(scene.top().join(".git").join(&name).parent().unwrap()).unwrap();
     std::fs::write(scene.top().join(".git").join(&name), "nonsense\n").unwrap();
-    assert_eq!(scene.read(first).aside[0].name, name);
+    assert_eq!(scene.read(first).set_aside[0].name, name);
 }
 
 #[test]
@@ -321,8 +322,8 @@ fn fetched_refs_above_the_limit_are_named_and_not_read() {
         scene.set(&scene.fetched(at, first), tip);
     }
     let thread = scene.read(first);
-    assert_eq!((thread.tips.len(), thread.aside.len()), (MOST_FETCHED, 3));
-    assert!(thread.aside.iter().all(|it| it.code.id == "too_many_refs"));
+    assert_eq!((thread.tips.len(), thread.set_aside.len()), (MOST_FETCHED, 3));
+    assert!(thread.set_aside.iter().all(|it| it.code.id == "too_many_refs"));
     // The own tip is behind them, and was taken first.
     assert_eq!(thread.parents().unwrap().len(), MOST_PARENTS - 1);
 }
@@ -363,13 +364,13 @@ fn private_thread_does_not_count_what_was_fetched_of_it() {
     scene.set(&scene.fetched(1, first), theirs);
     let thread = scene.read(first);
     assert_eq!((thread.space, &thread.tips), (Space::Private, &vec![draft]));
-    assert_eq!(thread.aside[0].code.id, "published_elsewhere");
+    assert_eq!(thread.set_aside[0].code.id, "published_elsewhere");
     assert_eq!(thread.name(), Space::Private.name(&first));
     // The drafts of a published thread are no parents.
     scene.set(&Space::Shared.name(&first), shared);
     let thread = scene.read(first);
     assert_eq!((thread.space, thread.own), (Space::Shared, Some(shared)));
-    assert!(!ids(&thread).contains(&draft.to_string()) && thread.aside.is_empty());
+    assert!(!ids(&thread).contains(&draft.to_string()) && thread.set_aside.is_empty());
     assert!(Threads::new(&scene.store).read_private(&first).is_err());
 }
 
@@ -432,14 +433,14 @@ fn many_hostile_refs_cost_little() {
         scene.set(&scene.fetched(at, first), tip);
     }
     let thread = scene.read(first);
-    assert_eq!((thread.tips.len(), thread.aside.len()), (MOST_FETCHED, 1_000 - MOST_FETCHED));
+    assert_eq!((thread.tips.len(), thread.set_aside.len()), (MOST_FETCHED, 1_000 - MOST_FETCHED));
     // Each of these refs leads to more than all may together.
     let mut tip = first;
     for at in 0..100 {
         tip = scene.comment(&[tip], &format!("{at} {}", body.repeat(5)));
     }
     scene.set(&scene.fetched(0, first), tip);
-    let code = scene.read(first).aside[0].code.id;
+    let code = scene.read(first).set_aside[0].code.id;
     assert_eq!(code, "thread_too_long");
 }
 

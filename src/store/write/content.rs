@@ -114,7 +114,7 @@ impl Writer<'_> {
             is_private = is_private || is_of_private(other)?;
         }
         is_private = is_private
-            || self.store.stands_elsewhere(
+            || self.store.is_from_private(
                 &self.view,
                 None,
                 contents(&new.changeset, changes, &new.form),
@@ -251,7 +251,7 @@ impl Writer<'_> {
             format!(
                 "it changes a file that is private (aye.private, a filter, or ignored by git), and {id} is not"
             )
-        } else if self.store.stands_elsewhere(&self.view, Some(id), contents)? {
+        } else if self.store.is_from_private(&self.view, Some(id), contents)? {
             format!("it stands on, or has, what is not for everybody whom {id} is for")
         } else {
             return Ok(());

@@ -8,7 +8,7 @@
 mod content;
 mod decision;
 mod event;
-mod follow;
+mod projections;
 mod publish;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -20,9 +20,9 @@ use gix::objs::Kind;
 use super::lock::Lock;
 use super::memo;
 use super::objects::{Batch, hashed, object_id};
-use super::questions::CLOSED_AFTER;
+use super::queries::CLOSED_AFTER;
 use super::thread::Thread;
-use super::{Content, Space, Store, Tips, View, pending, refs};
+use super::{Content, ShownTips, Space, Store, View, pending, refs};
 use crate::changeset::{Changeset, File};
 use crate::error::{Error, Result};
 use crate::proposal::event::{Note, Patch, Purge, Written};
@@ -214,7 +214,7 @@ impl<'store> Writer<'store> {
     /// The thread of `id`, which this command may have begun.
     fn whole(&self, id: &ProposalId) -> Result<ObjectId> {
         let made = self.made.iter().find(|made| id.is_of(&made.to_string()));
-        made.map_or_else(|| self.view.whole(id), |made| Ok(*made))
+        made.map_or_else(|| self.view.thread_id(id), |made| Ok(*made))
     }
 
     /// Binds this command's events in the thread of `id` to the tips when it was shown; tips
@@ -222,7 +222,7 @@ impl<'store> Writer<'store> {
     ///
     /// # Errors
     /// `changed_since_shown` if this clone itself has added to it.
-    pub fn pin(&mut self, id: &ProposalId, shown: &Tips) -> Result<Proposal> {
+    pub fn pin(&mut self, id: &ProposalId, shown: &ShownTips) -> Result<Proposal> {
         let whole = self.whole(id)?;
         let thread = self.view.thread_of(&whole)?;
         let is_here = |tip: &ObjectId| thread.history.at(&tip.to_string()).is_some();
@@ -326,7 +326,7 @@ impl<'store> Writer<'store> {
                 [Content::before(&file.path, file.before.as_ref()), Content::written(file)]
             });
             self.store.is_private(written.iter().map(|file| &file.path))?
-                || self.store.stands_elsewhere(&self.view, None, contents.flatten())?
+                || self.store.is_from_private(&self.view, None, contents.flatten())?
         };
         let space = if is_private { Space::Private } else { Space::Shared };
         for file in written.iter().filter(|_| is_private) {
@@ -373,7 +373,7 @@ impl<'store> Writer<'store> {
 
     /// Drops events that are not recorded. Their objects stay, for the same events at the same
     /// time.
-    pub fn take_back(&mut self) {
+    pub fn drop_events(&mut self) {
         self.chains.clear();
         self.made.clear();
         self.revised.clear();
@@ -442,8 +442,10 @@ impl<'store> Writer<'store> {
             let (name, tip) = (chain.space.name(&id), chain.parents.first().copied());
             let Some(tip) = tip else { continue };
             match refs::compare_and_swap(self.store.repository(), &name, chain.own, tip, durable) {
-                Ok(refs::Moved::Flushed) => {}
-                Ok(refs::Moved::Unflushed(error)) => self.store.notices.unflushed(&name, &error),
+                Ok(refs::MoveOutcome::Flushed) => {}
+                Ok(refs::MoveOutcome::Unflushed(error)) => {
+                    self.store.notices.unflushed(&name, &error)
+                }
                 Err(error) => {
                     result = Err(error);
                     break;

@@ -69,7 +69,7 @@ impl Writer<'_> {
     ) -> Result<()> {
         let id = &proposal.id;
         let before = changes.iter().filter_map(Content::before_change);
-        if !self.store.stands_elsewhere(&self.view, Some(id), before)? {
+        if !self.store.is_from_private(&self.view, Some(id), before)? {
             return Ok(());
         }
         let why = format!("{id} is not published: {what} stands on something else that is private");

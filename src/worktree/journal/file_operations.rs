@@ -8,7 +8,7 @@ use bstr::ByteSlice;
 
 use super::record::JournalRecord;
 use super::{FileWrite, recovery};
-use crate::beneath::{Dir, NewFile, Place, Stamp};
+use crate::beneath::{Dir, DirectoryLookup, NewFile, Stamp};
 use crate::changeset::{File, RepoPath};
 use crate::error::Result;
 use crate::worktree::directories::{Directories, parent};
@@ -36,10 +36,10 @@ impl FileOperations<'_> {
         let path = self.steps[index].path;
         if let Some(expected) = self.stamps[index] {
             let same = match directories.parent_of(path)? {
-                Place::Directory(directory) => {
+                DirectoryLookup::Directory(directory) => {
                     directory.stat(path.file_name()).is_ok_and(|s| s == expected)
                 }
-                Place::Missing(_) | Place::Blocked(_) => false,
+                DirectoryLookup::Missing(_) | DirectoryLookup::Blocked(_) => false,
             };
             if !same {
                 return Err(unplanned(path));
@@ -73,8 +73,10 @@ impl FileOperations<'_> {
         let old = self.record.old_name(index);
         let home = self.home(directories, index)?;
         let directory = match directories.parent_of(path)? {
-            Place::Directory(directory) => directory,
-            Place::Missing(_) | Place::Blocked(_) => return Err(vanished(path)),
+            DirectoryLookup::Directory(directory) => directory,
+            DirectoryLookup::Missing(_) | DirectoryLookup::Blocked(_) => {
+                return Err(vanished(path));
+            }
         };
         crate::failpoint!("worktree.remove", io)
             .and_then(|()| directory.rename_new(path.file_name(), &home, old.as_bstr()))
@@ -177,8 +179,10 @@ impl FileOperations<'_> {
 
     fn home(&self, directories: &mut Directories<'_>, index: usize) -> Result<Rc<Dir>> {
         match directories.at(self.record.entries[index].home.as_bstr())? {
-            Place::Directory(directory) => Ok(directory),
-            Place::Missing(_) | Place::Blocked(_) => Err(vanished(self.steps[index].path)),
+            DirectoryLookup::Directory(directory) => Ok(directory),
+            DirectoryLookup::Missing(_) | DirectoryLookup::Blocked(_) => {
+                Err(vanished(self.steps[index].path))
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ use bstr::{BStr, ByteSlice};
 
 use super::record::{BlobKey, JournalEntry, JournalRecord};
 use super::{EventBlobs, FetchBlob, SkippedFile};
-use crate::beneath::{Content, Dir, Place, Stamp};
+use crate::beneath::{Content, Dir, DirectoryLookup, Stamp};
 use crate::changeset::RepoPath;
 use crate::error::Result;
 use crate::worktree::directories::{Directories, parent};
@@ -166,7 +166,7 @@ impl<'a> Settlement<'a> {
     fn has_temporary_files(&mut self) -> Result<bool> {
         let record = self.record;
         for (index, entry) in record.entries.iter().enumerate() {
-            if let Place::Directory(home) = self.directories.at(entry.home.as_bstr())?
+            if let DirectoryLookup::Directory(home) = self.directories.at(entry.home.as_bstr())?
                 && [record.new_name(index), record.old_name(index)]
                     .iter()
                     .any(|name| home.stat(name.as_bstr()).is_ok())
@@ -330,12 +330,14 @@ impl<'a> Settlement<'a> {
     fn inspect_entry(&mut self, index: usize, entry: &JournalEntry) -> Result<EntryState> {
         let (path, sums) = (&entry.path, self.record.sums);
         let (target, place) = match self.directories.parent_of(path)? {
-            Place::Directory(directory) => {
+            DirectoryLookup::Directory(directory) => {
                 read_with_stamp(&directory, path.file_name(), path, sums)?
             }
-            Place::Missing(_) | Place::Blocked(_) => (EntryContent::Nothing, None),
+            DirectoryLookup::Missing(_) | DirectoryLookup::Blocked(_) => {
+                (EntryContent::Nothing, None)
+            }
         };
-        let Place::Directory(home) = self.directories.at(entry.home.as_bstr())? else {
+        let DirectoryLookup::Directory(home) = self.directories.at(entry.home.as_bstr())? else {
             let (slot, old) = (EntryContent::Nothing, EntryContent::Nothing);
             return Ok(EntryState { home: None, target, slot, old, linked: false });
         };
@@ -353,10 +355,10 @@ impl<'a> Settlement<'a> {
 
     fn unlink(&mut self, path: &RepoPath) -> Result<()> {
         match self.directories.parent_of(path)? {
-            Place::Directory(directory) => directory
+            DirectoryLookup::Directory(directory) => directory
                 .unlink(path.file_name())
                 .map_err(|error| cannot_remove(path.as_bstr(), &error))?,
-            Place::Missing(_) | Place::Blocked(_) => return Ok(()),
+            DirectoryLookup::Missing(_) | DirectoryLookup::Blocked(_) => return Ok(()),
         }
         self.done.changed.push(path.clone());
         Ok(())

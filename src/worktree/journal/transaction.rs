@@ -11,7 +11,7 @@ use super::file_operations::FileOperations;
 use super::record::{self, BlobKey, Checksum, JournalEntry, JournalRecord};
 use super::recovery::Author;
 use super::{FLUSHED_FILES, FileWrite, Journal, recovery};
-use crate::beneath::{Place, Stamp, random_id};
+use crate::beneath::{DirectoryLookup, Stamp, random_id};
 use crate::changeset::{File, RepoPath};
 use crate::error::{Error, Result};
 use crate::flush::{FlushMethod, OPEN};
@@ -205,14 +205,14 @@ impl<'a> Transaction<'a> {
         let place = self.directories.parent_of(path)?;
         self.worktree.refuse_submodule(path, &place)?;
         match place {
-            Place::Directory(_) => Ok(parent(path.as_bstr()).into()),
-            Place::Missing(so_far) => Ok(so_far),
-            Place::Blocked(file)
+            DirectoryLookup::Directory(_) => Ok(parent(path.as_bstr()).into()),
+            DirectoryLookup::Missing(so_far) => Ok(so_far),
+            DirectoryLookup::Blocked(file)
                 if RepoPath::from_tree(&file).is_ok_and(|p| self.deleted.contains(&p)) =>
             {
                 Ok(parent(file.as_bstr()).into())
             }
-            Place::Blocked(file) => Err(not_a_directory(path, file.as_bstr())),
+            DirectoryLookup::Blocked(file) => Err(not_a_directory(path, file.as_bstr())),
         }
     }
 
@@ -272,7 +272,9 @@ impl<'a> Transaction<'a> {
             .collect();
         for path in directories.iter().rev() {
             self.directories.forget(path.as_bstr());
-            let Place::Directory(directory) = self.directories.parent_of(path)? else { continue };
+            let DirectoryLookup::Directory(directory) = self.directories.parent_of(path)? else {
+                continue;
+            };
             crate::failpoint!("worktree.rmdir", io)
                 .and_then(|()| directory.rmdir(path.file_name()))
                 .map_err(|error| match error.kind() {

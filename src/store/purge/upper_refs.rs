@@ -15,7 +15,7 @@ const DEEPEST: usize = 1000;
 
 impl Store {
     /// The pending proposals whose commits have a commit of one of `ids` below them.
-    pub(super) fn uppers(&self, ids: &BTreeSet<ProposalId>) -> Result<Vec<ProposalId>> {
+    pub(super) fn stacked_on(&self, ids: &BTreeSet<ProposalId>) -> Result<Vec<ProposalId>> {
         // The messages of the commits tell: a decided or revised proposal has no ref, but its
         // commit is below.
         let below = |commit: ObjectId| {
@@ -36,7 +36,7 @@ impl Store {
     pub(super) fn make_missing(&self, view: &View<'_>, now: DateTime<Utc>) -> Result<()> {
         let (made, due) = (pending::targets(self)?, view.due(now, usize::MAX)?);
         for Summary { id, .. } in view.proposals(&Filter::pending(), now)? {
-            if made.contains_key(&id) || due.contains(&view.whole(&id)?) {
+            if made.contains_key(&id) || due.contains(&view.thread_id(&id)?) {
                 continue;
             }
             let proposal = view.proposal(&id)?;

@@ -57,7 +57,7 @@ type Step = (RepoPath, Option<Entry>, Option<Entry>);
 impl Store {
     /// True if one of `contents` comes from a private thread and is not in HEAD. The thread of
     /// `but` and its own content do not count.
-    pub fn stands_elsewhere<'c>(
+    pub fn is_from_private<'c>(
         &self,
         view: &View<'_>,
         but: Option<&ProposalId>,
@@ -111,7 +111,8 @@ impl Store {
             known.extend(self.content_here(self.repository().id_in_head(at).as_deref()));
             known.push(b'\n');
         }
-        if let Some(id) = but.filter(|_| content.is_result).and_then(|but| view.whole(but).ok()) {
+        if let Some(id) = but.filter(|_| content.is_result).and_then(|but| view.thread_id(but).ok())
+        {
             for at in content.paths() {
                 for (_, _, after) in view.steps_at(&id, at).unwrap_or_default() {
                     known.extend(self.side(&after));

@@ -7,7 +7,7 @@ use chrono::{DateTime, Duration, Utc};
 use gix::ObjectId;
 use serde::{Deserialize, Serialize};
 
-use super::memo::{self, About, Digest, Row};
+use super::memo::{self, ProposalRow, Row, ThreadKind};
 use super::{Space, View, refs};
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Lines;
@@ -105,7 +105,7 @@ impl Filter {
         }
     }
 
-    fn admits(&self, digest: &Digest, now: DateTime<Utc>) -> bool {
+    fn admits(&self, digest: &ProposalRow, now: DateTime<Utc>) -> bool {
         let Summary { domain, task, proposed_by, subject, marked, .. } = &digest.summary;
         let is = |wanted: &Option<String>, found: Option<&String>| {
             wanted.as_ref().is_none_or(|wanted| Some(wanted) == found)
@@ -135,7 +135,7 @@ impl Filter {
     }
 }
 
-impl Digest {
+impl ProposalRow {
     fn status(&self, now: DateTime<Utc>) -> Status {
         let Summary { status, expires_at, .. } = &self.summary;
         if *status == Status::Pending && now >= *expires_at { Status::Expired } else { *status }
@@ -148,7 +148,7 @@ impl Digest {
 
 fn digests<'r>(
     rows: impl IntoIterator<Item = &'r Row>,
-) -> impl Iterator<Item = (&'r Row, &'r Digest)> {
+) -> impl Iterator<Item = (&'r Row, &'r ProposalRow)> {
     rows.into_iter().filter_map(|row| Some((row, row.digest()?)))
 }
 
@@ -163,7 +163,8 @@ impl View<'_> {
         let rows = self.open()?.iter().chain(&decided);
         let mut found: Vec<_> =
             digests(rows).filter(|(_, digest)| filter.admits(digest, now)).collect();
-        let place = |digest: &Digest| (digest.summary.created_at, digest.summary.thread.clone());
+        let place =
+            |digest: &ProposalRow| (digest.summary.created_at, digest.summary.thread.clone());
         found.sort_by_cached_key(|(_, digest)| place(digest));
         if filter.newest_first {
             found.reverse();
@@ -175,7 +176,7 @@ impl View<'_> {
     /// The summaries of `found`, which are rows of this view or of `decided`.
     fn summaries(
         &self,
-        found: Vec<(&Row, &Digest)>,
+        found: Vec<(&Row, &ProposalRow)>,
         decided: &[Row],
         now: DateTime<Utc>,
     ) -> Result<Vec<Summary>> {
@@ -183,7 +184,7 @@ impl View<'_> {
         let mut ids: Vec<(ProposalId, &str)> =
             all.map(|(row, digest)| (digest.summary.id.clone(), &*row.thread)).collect();
         ids.sort_unstable();
-        let of = |(row, digest): (&Row, &Digest)| {
+        let of = |(row, digest): (&Row, &ProposalRow)| {
             let short = &digest.summary.id;
             let at = ids.partition_point(|known| *known < (short.clone(), &*row.thread));
             let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
@@ -217,7 +218,7 @@ impl View<'_> {
     fn listed(
         &self,
         now: DateTime<Utc>,
-        is_wanted: impl Fn(&Digest) -> bool,
+        is_wanted: impl Fn(&ProposalRow) -> bool,
     ) -> Result<Vec<Summary>> {
         let mut found: Vec<_> = digests(self.open()?).filter(|(_, it)| is_wanted(it)).collect();
         found.sort_by_cached_key(|(row, it)| (it.summary.created_at, row.thread.clone()));
@@ -242,7 +243,7 @@ impl View<'_> {
         space: Space,
         now: DateTime<Utc>,
     ) -> Result<Option<ProposalId>> {
-        let is_it = |it: &Digest| it.summary.digest == digest && it.is_pending(now);
+        let is_it = |it: &ProposalRow| it.summary.digest == digest && it.is_pending(now);
         Ok(self.listed(now, is_it)?.into_iter().find(|it| it.space == space).map(|it| it.id))
     }
 
@@ -254,7 +255,7 @@ impl View<'_> {
         id: &ProposalId,
         now: DateTime<Utc>,
     ) -> Result<Option<ProposalId>> {
-        let makes = |digest: &Digest| {
+        let makes = |digest: &ProposalRow| {
             digest.is_pending(now)
                 && digest
                     .files
@@ -285,7 +286,7 @@ impl View<'_> {
     /// first.
     pub fn settled(&self, now: DateTime<Utc>, most: usize) -> Result<Vec<ProposalId>> {
         let decided: Vec<Row> = self.decided(Some("\"staging\":\""))?.collect();
-        let of = |(row, it): (&Row, &Digest)| {
+        let of = |(row, it): (&Row, &ProposalRow)| {
             it.staging.as_ref()?;
             let ran_out = || it.summary.expires_at.timestamp_millis();
             let at = it.decided.or_else(|| (!it.is_pending(now)).then(ran_out))?;
@@ -313,7 +314,7 @@ impl View<'_> {
         let others = names.iter().filter(|name| !known.contains(name.as_str()));
         let ids = others.filter_map(|name| ProposalId::parse(name).ok());
         let ids = ids.filter(|id| !pending().any(|(row, _)| id.is_of(&row.thread)));
-        Ok(ids.filter_map(|id| self.whole(&id).ok()).take(most).collect())
+        Ok(ids.filter_map(|id| self.thread_id(&id).ok()).take(most).collect())
     }
 
     /// This clone's threads that upkeep may close: decided or expired ones without an event for a
@@ -325,10 +326,10 @@ impl View<'_> {
                 > Duration::days(days).num_milliseconds()
         };
         let is_done = |row: &&Row| match &row.subject {
-            About::Proposal(it) => {
+            ThreadKind::Proposal(it) => {
                 !it.summary.contested && !it.is_pending(now) && is_old(row, CLOSED_AFTER)
             }
-            About::Plan(_) | About::Patch(_) => is_old(row, DROPPED_AFTER),
+            ThreadKind::Plan(_) | ThreadKind::Patch(_) => is_old(row, DROPPED_AFTER),
             _ => false,
         };
         let rows = self.open().unwrap_or_default().iter().filter(|row| row.is_own).filter(is_done);
@@ -382,11 +383,11 @@ impl View<'_> {
     pub(super) fn private_at(&self, path: &RepoPath) -> Result<Vec<ObjectId>> {
         let is_it = |row: &&Row| {
             let at = match &row.subject {
-                About::Proposal(it) => {
+                ThreadKind::Proposal(it) => {
                     it.files.iter().any(|file| file.path == *path)
                         || it.made.iter().any(|(made, _)| made == path)
                 }
-                About::Patch(paths) => paths.contains(path),
+                ThreadKind::Patch(paths) => paths.contains(path),
                 _ => false,
             };
             row.is_private && at
@@ -396,8 +397,8 @@ impl View<'_> {
         Ok(rows.filter_map(Row::id).collect())
     }
 
-    pub fn pending(&self, now: DateTime<Utc>) -> Result<Vec<&Digest>> {
-        let mut pending: Vec<&Digest> =
+    pub fn pending(&self, now: DateTime<Utc>) -> Result<Vec<&ProposalRow>> {
+        let mut pending: Vec<&ProposalRow> =
             digests(self.open()?).map(|(_, it)| it).filter(|it| it.is_pending(now)).collect();
         pending.sort_by_cached_key(|it| (it.summary.created_at, it.summary.thread.clone()));
         Ok(pending)
@@ -604,7 +605,7 @@ impl View<'_> {
     pub fn log_pages(&self, id: Option<&ProposalId>, limit: Option<usize>) -> LogPages<'_> {
         let threads = || -> Result<Vec<(i64, ObjectId)>> {
             if let Some(id) = id {
-                return Ok(vec![(i64::MAX, self.whole(id)?)]);
+                return Ok(vec![(i64::MAX, self.thread_id(id)?)]);
             }
             let decided = self.decided(None)?.filter_map(|row| Some((row.last, row.id()?)));
             let open = self.open()?.iter().filter_map(|row| Some((row.last, row.id()?)));
@@ -624,7 +625,7 @@ impl View<'_> {
         let decided: Vec<Row> = self.decided(Some("\"subject\":{\"patch\":"))?.collect();
         let mut found = Vec::new();
         for row in self.open()?.iter().chain(&decided) {
-            let id = row.id().filter(|_| matches!(row.subject, About::Patch(_)));
+            let id = row.id().filter(|_| matches!(row.subject, ThreadKind::Patch(_)));
             let Some(thread) = id.and_then(|id| self.thread_of(&id).ok()) else { continue };
             let Some(stamped) = thread.history.first().cloned() else { continue };
             let undone = undone_patch(&thread.history).cloned();
@@ -646,7 +647,7 @@ impl View<'_> {
     ) -> Result<Option<(ObjectId, StoredEvent)>> {
         let word = format!("\"subject\":{{\"plan\":{}}}", memo::spelled(&branch));
         let decided: Vec<Row> = self.decided(Some(&word))?.collect();
-        let is_it = |row: &&Row| matches!(&row.subject, About::Plan(of) if of == branch);
+        let is_it = |row: &&Row| matches!(&row.subject, ThreadKind::Plan(of) if of == branch);
         let mut rows: Vec<&Row> = self.open()?.iter().chain(&decided).filter(is_it).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.last));
         let mut found: Option<(ObjectId, StoredEvent)> = None;

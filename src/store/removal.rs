@@ -11,7 +11,7 @@ use crate::proposal::{ProposalId, Status, codes};
 use crate::repository::exclude::{self, EXCLUDED};
 
 #[derive(Clone, Debug, Default)]
-pub struct Held {
+pub struct Removable {
     pub refs: Vec<String>,
     pub threads: usize,
     pub pending: Vec<ProposalId>,
@@ -22,7 +22,7 @@ pub struct Held {
     tips: BTreeMap<String, String>,
 }
 
-impl Held {
+impl Removable {
     /// Refuses if `now` has a ref or target that a person was not shown.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Held {
 }
 
 impl Store {
-    pub fn held(&self, view: &View<'_>, now: DateTime<Utc>) -> Result<Held> {
+    pub fn removable(&self, view: &View<'_>, now: DateTime<Utc>) -> Result<Removable> {
         let git = self.repository().git()?;
         let listed = git.args(["for-each-ref", "--format=%(refname)", "refs/aye"]).text()?;
         let (mut pending, mut decided) = (Vec::new(), 0);
@@ -65,7 +65,7 @@ impl Store {
         }
         let refs = listed.lines().map(str::to_owned).collect();
         let spaces = spaces.into_iter().collect();
-        Ok(Held { refs, threads: all.len(), spaces, pending, decided, only_here, tips })
+        Ok(Removable { refs, threads: all.len(), spaces, pending, decided, only_here, tips })
     }
 
     /// Removes the refs, the projections of pending proposals, and the rules by which git ignores
@@ -74,10 +74,10 @@ impl Store {
     ///
     /// # Errors
     /// `changed_since_shown`, `busy`, `git_failed`.
-    pub fn remove_held(&self, shown: &Held, now: DateTime<Utc>) -> Result<()> {
+    pub fn remove_all(&self, shown: &Removable, now: DateTime<Utc>) -> Result<()> {
         let lock = self.lock()?;
         let view = self.view()?;
-        let held = self.held(&view, now)?;
+        let held = self.removable(&view, now)?;
         shown.require_as_shown(&held)?;
         for id in &held.pending {
             if let Ok(proposal) = view.proposal(id)

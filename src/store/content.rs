@@ -98,7 +98,7 @@ impl Store {
     }
 
     /// True if this is a partial clone that lacks content of `changes`.
-    pub fn awaits(&self, changes: &[ChangeRecord]) -> bool {
+    pub fn lacks_content(&self, changes: &[ChangeRecord]) -> bool {
         self.repository().is_partial() && !self.has_contents(changes)
     }
 
@@ -109,13 +109,17 @@ impl Store {
     /// `changeset_invalid` if a hostile event breaks a changeset's rules; `thread_damaged`,
     /// `thread_incomplete`.
     pub fn changeset(&self, revision: &Revision) -> Result<Changeset> {
-        self.part_of(revision, &revision.changes)
+        self.partial_changeset(revision, &revision.changes)
     }
 
     /// The changeset of `changes`, which are some of `revision`.
-    pub fn part_of(&self, revision: &Revision, changes: &[ChangeRecord]) -> Result<Changeset> {
+    pub fn partial_changeset(
+        &self,
+        revision: &Revision,
+        changes: &[ChangeRecord],
+    ) -> Result<Changeset> {
         self.require_held(&revision.event, changes)?;
-        self.recorded(changes)
+        self.changeset_unchecked(changes)
     }
 
     /// Refuses `changes` of an event whose own tree lacks content that they name, before that is
@@ -146,7 +150,7 @@ impl Store {
 
     /// The changeset of `changes`, whatever event has the content: for callers that neither show
     /// nor write it.
-    pub fn recorded(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
+    pub fn changeset_unchecked(&self, changes: &[ChangeRecord]) -> Result<Changeset> {
         self.fetch_contents(changes);
         self.admit(changes, self.most_content()?)?;
         Changeset::new(self.load(changes, self.largest_file()?)?).map_err(|error| {
@@ -160,7 +164,11 @@ impl Store {
 
     /// The changeset of `changes` of `revision` that the user named one by one, large files
     /// included.
-    pub fn asked_for(&self, revision: &Revision, changes: &[ChangeRecord]) -> Result<Changeset> {
+    pub fn named_changeset(
+        &self,
+        revision: &Revision,
+        changes: &[ChangeRecord],
+    ) -> Result<Changeset> {
         self.require_held(&revision.event, changes)?;
         self.fetch_contents(changes);
         if changes.iter().map(|change| self.size_of(change)).sum::<u64>() > MOST {
