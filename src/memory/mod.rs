@@ -24,7 +24,7 @@ pub mod settings;
 
 pub use plan::{MemoryPlan, plan};
 pub use problem::Problem;
-pub use request::Request;
+pub use request::{OPERATIONS, Request};
 pub use response::Response;
 pub use settings::Settings;
 

@@ -5,13 +5,11 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
+use super::codes;
 use super::readonly_shell::ShellContext;
-use super::{
-    apply_patch, changes, codes, comment, failure, memory_propose_update, memory_search,
-    readonly_shell, revise, schema, show, update_plan, wait,
-};
 use crate::app::Session;
 use crate::error::{Error, Result};
+use crate::tools;
 
 pub struct Tool {
     /// The name, then aliases: earlier names, and names without the dot, which some clients refuse.
@@ -55,8 +53,8 @@ pub static TOOLS: &[Tool] = &[
         names: &["changes", "propose_change", "review_changes"],
         description: "Propose changes of files for a person to review, and list the proposals. apply \
                       and reject mark a proposal; a person still decides.",
-        input: input_schema::<changes::Request>,
-        run: ToolCall::Repository(changes::call),
+        input: input_schema::<tools::changes::Request>,
+        run: ToolCall::Repository(tools::changes::call),
         ..COMMON
     },
     Tool {
@@ -64,11 +62,11 @@ pub static TOOLS: &[Tool] = &[
         description: "Apply a patch to the repository: a unified diff or a *** Begin Patch envelope, \
                       all of it or nothing. Where direct writes are gated, it becomes a proposal for \
                       a person to review.",
-        form: OutputFormat::Yaml(apply_patch::failure),
+        form: OutputFormat::Yaml(tools::apply_patch::failure),
         destructive: true,
-        input: input_schema::<apply_patch::Parameters>,
+        input: input_schema::<tools::apply_patch::Parameters>,
         run: ToolCall::Repository(|session, _, arguments| {
-            apply_patch::call(session, None, arguments)
+            tools::apply_patch::call(session, None, arguments)
         }),
         ..COMMON
     },
@@ -76,10 +74,10 @@ pub static TOOLS: &[Tool] = &[
         names: &["readonly_shell"],
         description: "Run a shell command that can only read (ls, cat, grep, find, git log, …), in \
                       a sandbox. Anything else is refused, with what to write instead.",
-        form: OutputFormat::Yaml(readonly_shell::failure),
+        form: OutputFormat::Yaml(tools::readonly_shell::failure),
         read_only: true,
-        input: input_schema::<readonly_shell::Parameters>,
-        run: ToolCall::Command(readonly_shell::answer),
+        input: input_schema::<tools::readonly_shell::Parameters>,
+        run: ToolCall::Command(tools::readonly_shell::answer),
         ..COMMON
     },
     Tool {
@@ -87,20 +85,22 @@ pub static TOOLS: &[Tool] = &[
         description: "Replace the task plan of this branch: a list of steps, each pending, \
                       in_progress (at most one) or completed.",
         form: OutputFormat::Yaml(|error| {
-            failure::yaml_failure(json!({ "status": "error" }), error)
+            tools::failure::yaml_failure(json!({ "status": "error" }), error)
         }),
-        input: input_schema::<update_plan::Parameters>,
-        run: ToolCall::Repository(|session, _, arguments| update_plan::call(session, arguments)),
+        input: input_schema::<tools::update_plan::Parameters>,
+        run: ToolCall::Repository(|session, _, arguments| {
+            tools::update_plan::call(session, arguments)
+        }),
         ..COMMON
     },
     Tool {
-        names: &memory_propose_update::NAMES,
+        names: &tools::memory_propose_update::NAMES,
         description: "Propose structured edits of the project's memory files. Each operation is \
                       validated and scanned for secrets; the proposal is then applied, or staged for \
                       a person to review. A rejection is an answer with a reason.",
         input: input_schema::<crate::memory::Request>,
         run: ToolCall::Repository(|session, _, arguments| {
-            memory_propose_update::call(session, arguments)
+            tools::memory_propose_update::call(session, arguments)
         }),
         ..COMMON
     },
@@ -108,41 +108,43 @@ pub static TOOLS: &[Tool] = &[
         names: &["show"],
         description: "Show a proposal: its diff, its state, the decision with the reason, and all comments.",
         read_only: true,
-        input: input_schema::<show::Parameters>,
-        run: ToolCall::Repository(|session, _, arguments| show::call(session, arguments)),
+        input: input_schema::<tools::show::Parameters>,
+        run: ToolCall::Repository(|session, _, arguments| tools::show::call(session, arguments)),
         ..COMMON
     },
     Tool {
         names: &["revise"],
         description: "Give a pending proposal of your own new content, when a reviewer asked for changes or you \
                       found something better. The edits are made on the files as they are now.",
-        input: input_schema::<revise::Parameters>,
-        run: ToolCall::Repository(|session, _, arguments| revise::call(session, arguments)),
+        input: input_schema::<tools::revise::Parameters>,
+        run: ToolCall::Repository(|session, _, arguments| tools::revise::call(session, arguments)),
         ..COMMON
     },
     Tool {
         names: &["comment"],
         description: "Comment on a pending proposal, as a whole or at a line; for example in answer to a \
                       reviewer.",
-        input: input_schema::<comment::Parameters>,
-        run: ToolCall::Repository(|session, _, arguments| comment::call(session, arguments)),
+        input: input_schema::<tools::comment::Parameters>,
+        run: ToolCall::Repository(|session, _, arguments| tools::comment::call(session, arguments)),
         ..COMMON
     },
     Tool {
-        names: &[wait::NAME],
+        names: &[tools::wait::NAME],
         description: "Wait until a proposal is decided: applied, rejected with a reason, or sent back for changes. \
                       Says what the reviewer made of it.",
         read_only: true,
-        input: input_schema::<wait::Parameters>,
-        run: ToolCall::Repository(|session, _, arguments| wait::call(session, arguments)),
+        input: input_schema::<tools::wait::Parameters>,
+        run: ToolCall::Repository(|session, _, arguments| tools::wait::call(session, arguments)),
         ..COMMON
     },
     Tool {
         names: &["memory.search", "memory_search"],
         description: "Search the project's memory: the sections that answer a question.",
         read_only: true,
-        input: input_schema::<memory_search::Parameters>,
-        run: ToolCall::Repository(|session, _, arguments| memory_search::call(session, arguments)),
+        input: input_schema::<tools::memory_search::Parameters>,
+        run: ToolCall::Repository(|session, _, arguments| {
+            tools::memory_search::call(session, arguments)
+        }),
         ..COMMON
     },
 ];
@@ -159,12 +161,12 @@ impl Tool {
 
     /// JSON Schema as a single object.
     pub fn parameters(&self) -> Value {
-        schema::input((self.input)().to_value())
+        tools::schema::input((self.input)().to_value())
     }
 
     pub fn failure(&self, error: &Error) -> Value {
         match self.form {
-            OutputFormat::Json => failure::json_failure(error),
+            OutputFormat::Json => tools::failure::json_failure(error),
             OutputFormat::Yaml(failure) => failure(error),
         }
     }

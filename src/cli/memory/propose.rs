@@ -1,12 +1,13 @@
 //! `aye memory propose` and `aye memory stage`.
 
+use clap::builder::PossibleValuesParser;
 use serde_json::{Value, json};
 
 use super::{open, respond};
 use crate::cli::{Context, paths};
 use crate::decide;
 use crate::error::{Error, Exit, Result, codes};
-use crate::memory::MAX_REQUEST_BYTES;
+use crate::memory::{MAX_REQUEST_BYTES, OPERATIONS};
 use crate::tools::json;
 
 macro_rules! examples {
@@ -56,14 +57,14 @@ pub struct Args {
 /// The fields of an operation that need no JSON file.
 #[derive(Debug, clap::Args, serde::Serialize)]
 pub struct Operation {
-    /// create_file, replace_section, append_section, append_to_section,
-    /// replace_section_content, archive_section, remove_section or rename_heading.
+    /// Operation.
     // agent-memory's own command line calls it `--op`.
     #[arg(
         long,
         short = 'o',
         alias = "op",
         value_name = "OPERATION",
+        value_parser = PossibleValuesParser::new(OPERATIONS),
         required_unless_present = "from_json"
     )]
     pub operation: Option<String>,
