@@ -177,7 +177,6 @@ impl<'a> Examiner<'a> {
         is_due: bool,
     ) -> Result<()> {
         let (tree, id) = (&self.tree, &proposal.id);
-        let files = files(self.store, proposal, changeset)?;
         let directory = directory(id)?;
         let names = tree.names(&directory).unwrap_or_default();
         if names.iter().any(|name| name != DOCUMENT && name != PATCH) {
@@ -190,7 +189,7 @@ impl<'a> Examiner<'a> {
         if is_due || may_lack_all && names.is_empty() {
             return Ok(());
         }
-        for (path, expected) in files {
+        for (path, expected) in files(self.store, proposal, changeset)? {
             // The patch of several files may be larger than one file may be.
             let size = expected.len() as u64;
             let large = if size > DEFAULT_SIZE_LIMIT {
