@@ -54,7 +54,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let left = args.limit.unwrap_or(usize::MAX);
     // A purged proposal has no record but its purge.
     let record = id.as_ref().map(|id| view.purge_of(id)).transpose()?.flatten();
-    let purge = record.map(|record| LogEntry { id: record.id, stamped: record.stamped });
+    let purge =
+        record.map(|record| LogEntry { id: record.id, title: None, stamped: record.stamped });
     let pages = || {
         let of_threads = purge.is_none().then(|| view.log_pages(id.as_ref(), limit));
         let pages = purge.iter().map(|purge| Ok(vec![purge.clone()]));
@@ -121,7 +122,8 @@ const SCHEMA: &str = "aye/log@1";
 
 fn cells(entry: &LogEntry, now: DateTime<Utc>) -> [Cell; 6] {
     let item = LogItem::from(entry);
-    let first = item.text.as_deref().unwrap_or("").lines().next().unwrap_or("").to_owned();
+    let text = item.text.as_deref().or(item.title.as_deref()).unwrap_or_default();
+    let first = text.lines().next().unwrap_or_default().to_owned();
     let event = &entry.stamped.event;
     let (by, actor_kind) = (escape::name(&item.by), item.actor_kind.as_str());
     let what = match event.data {

@@ -190,7 +190,7 @@ pub fn conflict(store: &Store, refusal: Error, proposal: &Proposal) -> Error {
 fn find_dependent(store: &Store, proposal: &Proposal) -> Result<Option<ProposalId>> {
     let (view, lower) = (store.view()?, require_apply(store, proposal)?);
     for page in view.log_pages(None, None) {
-        for LogEntry { id, stamped } in page? {
+        for LogEntry { id, stamped, .. } in page? {
             // One command may decide both at the same time.
             if stamped.event.time < lower.at {
                 return Ok(None);
@@ -340,7 +340,7 @@ pub fn last_answer(store: &Store, view: &View<'_>) -> Result<Vec<Proposal>> {
     let (mut found, mut known) = (Vec::new(), BTreeSet::new());
     let mut before: Option<DateTime<Utc>> = None;
     for page in view.log_pages(None, None) {
-        for LogEntry { id, stamped } in page? {
+        for LogEntry { id, stamped, .. } in page? {
             let event = &stamped.event;
             let Data::Decision(said) = &event.data else { continue };
             let is_request = said.verdict == Verdict::RequestChanges;

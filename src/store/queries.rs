@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::proposal::document::Approval;
 use crate::proposal::event::Subject;
 use crate::proposal::fold::undone_patch;
+use crate::proposal::history::History;
 use crate::proposal::steps::FileStep;
 use crate::proposal::{Data, Entry, Proposal, ProposalId, Status, StoredEvent, codes, id};
 
@@ -576,9 +577,22 @@ fn named(id: &ProposalId, description: Option<String>) -> String {
     }
 }
 
+/// The title of a proposal's thread, without the fold: a log names it, and decides nothing by it.
+fn title(history: &History) -> Option<String> {
+    let described = |stamped: &StoredEvent| match &stamped.event.data {
+        Data::Propose(propose) => propose.description.clone(),
+        Data::Revise(revise) => revise.description.clone(),
+        _ => None,
+    };
+    let text = history.events().iter().rev().find_map(described)?;
+    text.lines().next().map(str::to_owned).filter(|line| !line.trim().is_empty())
+}
+
 #[derive(Clone, Debug)]
 pub struct LogEntry {
     pub id: ProposalId,
+    /// First line of the proposal's present description.
+    pub title: Option<String>,
     pub stamped: StoredEvent,
 }
 
@@ -618,7 +632,8 @@ impl View<'_> {
             Err(error) => (Vec::new(), Some(error)),
         };
         let left = limit.unwrap_or(usize::MAX);
-        LogPages { view: self, is_of_one: id.is_some(), left, unread, read: BTreeMap::new(), error }
+        let (read, titles) = (BTreeMap::new(), BTreeMap::new());
+        LogPages { view: self, is_of_one: id.is_some(), left, unread, read, titles, error }
     }
 
     pub fn patches(&self) -> Result<Vec<DirectPatch>> {
@@ -679,6 +694,8 @@ pub struct LogPages<'v> {
     /// Events that were read, by time, thread and place in it. An event with an earlier time than
     /// its predecessor in the thread gets the latter's.
     read: BTreeMap<(i64, ObjectId, usize), StoredEvent>,
+    /// Titles of the threads that were read.
+    titles: BTreeMap<ObjectId, String>,
     error: Option<Error>,
 }
 
@@ -689,6 +706,7 @@ impl LogPages<'_> {
             let Some((_, id)) = self.unread.pop_if(|(last, _)| *last >= newest) else { break };
             match self.view.thread_of(&id) {
                 Ok(thread) => {
+                    self.titles.extend(title(&thread.history).map(|title| (id, title)));
                     let mut latest = i64::MIN;
                     for (at, stamped) in thread.history.events().iter().enumerate() {
                         latest = latest.max(stamped.event.time.timestamp_millis());
@@ -700,7 +718,8 @@ impl LogPages<'_> {
             }
         }
         let ((_, id, _), stamped) = self.read.pop_last()?;
-        Some(Ok(LogEntry { id: ProposalId::from_event(&id.to_string()), stamped }))
+        let title = self.titles.get(&id).cloned();
+        Some(Ok(LogEntry { id: ProposalId::from_event(&id.to_string()), title, stamped }))
     }
 }
 

@@ -102,3 +102,23 @@ fn a_path_narrows_the_log() {
     repo.aye(&["log", "--", "src/a.txt"]).ok().says(&id[..9]);
     repo.aye(&["log", "--", "../outside"]).fails("path_invalid", 6);
 }
+
+#[test]
+fn each_event_names_the_title_of_its_proposal() {
+    let repo = Repo::with(&[("f", "a\n")]);
+    repo.let_flags_decide();
+    let args = ["propose", "f", "--old", "a", "--new", "b", "-m", "Name it b\n\nAt length.", "-q"];
+    let id = repo.agent("codex", &args).ok().id();
+    repo.aye(&["apply", &id, "--yes"]).ok();
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    let log = repo.aye(&["log", "--json"]).ok().json();
+    for event in log["events"].as_array().expect("events") {
+        assert_eq!(event["title"], "Name it b", "{event}");
+    }
+    let text = repo.aye(&["log"]).ok().out();
+    assert_eq!(text.matches("Name it b").count(), 3, "{text}");
+    let patch = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+c\n";
+    repo.aye_stdin(&["patch"], patch).ok();
+    let log = repo.aye(&["log", "-n", "1", "--json"]).ok().json();
+    assert_eq!(log["events"][0].get("title"), None);
+}

@@ -28,7 +28,7 @@ pub(super) fn damaged(view: &View<'_>, is_full: bool) -> Result<Vec<Damaged>> {
     };
     let mut found = Vec::new();
     for page in view.log_pages(None, None) {
-        for LogEntry { id, stamped } in page? {
+        for LogEntry { id, stamped, .. } in page? {
             let Ok(event) = ObjectId::from_hex(stamped.id.as_bytes()) else { continue };
             for (object, why) in objects.below(event) {
                 let event = event.to_hex_with_len(12);

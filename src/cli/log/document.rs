@@ -25,6 +25,9 @@ pub struct LogItem {
     pub kind: String,
     /// The proposal of the event.
     pub proposal_id: Option<String>,
+    /// First line of its description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// Time of the event.
     pub at: String,
     /// Name of the actor.
@@ -66,7 +69,7 @@ impl LogItem {
 
 impl From<&LogEntry> for LogItem {
     fn from(entry: &LogEntry) -> Self {
-        let LogEntry { id, stamped } = entry;
+        let LogEntry { id, title, stamped } = entry;
         let event = &stamped.event;
         let papers = stamped.papers();
         let statement = papers.map(|papers| &papers.statement);
@@ -85,6 +88,7 @@ impl From<&LogEntry> for LogItem {
             event: stamped.id.clone(),
             kind: event.data.kind().to_owned(),
             proposal_id: is_of_proposal.then(|| id.to_string()),
+            title: title.clone(),
             at: timestamp(event.time),
             by: event.actor.name.clone(),
             email: event.actor.email.clone(),
