@@ -72,10 +72,10 @@ pub(super) fn check_description(description: Option<&str>) -> Result<()> {
         return Ok(());
     };
     let found = format!("U+{:04X}", found as u32);
-    let message = format!("the description has the control character {found}");
+    let message = format!("the text has the control character {found}");
     Err(Error::new(&DESCRIPTION_INVALID, message)
         .with("character", found)
-        .hint("give a description without it; line feeds and tabs may stay"))
+        .hint("give a text without it; line feeds and tabs may stay"))
 }
 
 /// Records `draft` unless an equal proposal is pending, and resets files if it asks for that.
@@ -140,6 +140,8 @@ pub struct Revision {
     pub draft: Draft,
     /// Default: the present one. A draft's message does not count.
     pub description: Option<String>,
+    /// What is new in it.
+    pub note: Option<String>,
     /// From now.
     pub expires_in: Option<Duration>,
     /// Resolve comments.
@@ -154,12 +156,13 @@ pub fn revise(
     proposal: &Proposal,
     revision: Revision,
 ) -> Result<ProposalOutcome> {
-    let Revision { draft, description, expires_in, notes } = revision;
+    let Revision { draft, description, note, expires_in, notes } = revision;
     let (store, id) = (session.store, &proposal.id);
     foreign_session::refuse(store, proposal)?;
     check_description(description.as_deref())?;
+    check_description(note.as_deref())?;
     let back = Revert::of(session, &draft)?;
-    let mut said = vec![("description", description.as_deref())];
+    let mut said = vec![("description", description.as_deref()), ("note", note.as_deref())];
     said.extend(notes.iter().map(|note| ("comment", Some(note.body.as_str()))));
     let is_private = store.view()?.space(id)? == Space::Private;
     let warnings =
@@ -173,6 +176,7 @@ pub fn revise(
         let on = draft.on.clone();
         let revision = NewRevision {
             description,
+            note,
             expires_in,
             on: draft.on,
             target: draft.target,

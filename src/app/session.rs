@@ -421,10 +421,11 @@ pub fn submit(
             let (verb, evidence) = (Verb::Revise, Evidence::Flag);
             let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
             let Details { description, expires_in, .. } = details;
+            let (note, notes) = (None, Vec::new());
             recall::note(store, home, changing, &mut record, (&changeset, *now))?;
             let draft = Draft::new(store, changeset, InputForm::Session)?;
             let draft = Draft { target: record.target.clone(), incomplete, ..draft };
-            let revision = Revision { draft, description, expires_in, notes: Vec::new() };
+            let revision = Revision { draft, description, note, expires_in, notes };
             SubmitOutcome::Revised(propose::revise(session, &authority, &proposal, revision)?)
         }
         other => {

@@ -26,13 +26,13 @@ use crate::tools::revise::ReviseResponse;
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("public", |public| public.conflicts_with_all(CONTENT)))]
 #[command(after_help = "Examples:
-  aye revise m4k8 src/app.ts --old 'let x = 1' --new 'let x = 3'
+  aye revise m4k8 src/app.ts --old 'let x = 1' --new 'let x = 3' -m 'as you asked'
   aye revise m4k8 --from-json - < edits.json
   aye revise m4k8 --patch better.diff
   aye revise m4k8 --take 3f2a91c
   aye revise m4k8 --rebase             merged with the files as they are now
   aye revise m4k8 --public             a private one: others see it from the next push on
-  aye revise m4k8 -m 'A better reason'")]
+  aye revise m4k8 --description 'A better title'")]
 pub struct Args {
     /// The proposal; any unique beginning of its id.
     #[arg(value_name = "ID", required_unless_present = "latest")]
@@ -57,9 +57,12 @@ pub struct Args {
     /// With --rebase: only show what would be done.
     #[arg(long, short = 'n', requires = "rebase")]
     pub dry_run: bool,
-    /// A new description.
+    /// What is new in this revision; the description stays.
     #[arg(short = 'm', long = "message", value_name = "TEXT", display_order = 0)]
     pub message: Option<String>,
+    /// A new description; its first line is the title.
+    #[arg(long, value_name = "TEXT", display_order = 0)]
+    pub description: Option<String>,
     /// A new time to wait for a decision, from now.
     #[arg(long, value_name = "TIME", value_parser = propose::duration)]
     pub expires_in: Option<chrono::Duration>,
@@ -72,8 +75,8 @@ pub struct Args {
 
 /// Content of a revision, which `--rebase` and `--public` exclude.
 const CONTENT: &[&str] = &[
-    "path", "from_json", "take", "message", "expires_in", "patch", "worktree", "keep", "since",
-    "commit", "range",
+    "path", "from_json", "take", "message", "description", "expires_in", "patch", "worktree",
+    "keep", "since", "commit", "range",
 ];
 
 fn chosen(context: &Context, store: &Store, args: &mut Args) -> Result<Proposal> {
@@ -123,7 +126,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
     let authority =
         context.authorise_revision(&store, &proposal, &format!("aye revise {} …", proposal.id))?;
     let session = context.session(&store);
-    let mut message = args.message;
+    let (note, mut description) = (args.message, args.description);
     let below = stack::ground_of(&session, &proposal)?;
     let taken = if args.take.is_empty() {
         None
@@ -144,9 +147,9 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
                 Some(file) => {
                     let request = EditsRequest::read(&paths::content(context, &file, limit * 4)?)?;
                     let mut meta =
-                        propose::DetailArgs { message: message.take(), ..Default::default() };
+                        propose::DetailArgs { message: description.take(), ..Default::default() };
                     request.fill(&mut meta)?;
-                    message = meta.message;
+                    description = meta.message;
                     request.edits(|path| store.repository().parse_tool_path(path))?
                 }
                 None => args.edits.read(context, store.repository(), limit)?.into_iter().collect(),
@@ -155,18 +158,18 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
                 capture::amend(&session, &proposal, edits, &below, InputForm::Snippet)
                     .map_err(|error| if is_json { error } else { propose::name_flag(error) })
                     .map_err(|error| capture::name_moved(&store, &proposal, error))?
-            } else if message.is_some() || args.expires_in.is_some() {
+            } else if note.is_some() || description.is_some() || args.expires_in.is_some() {
                 Draft::present(&store, &proposal, InputForm::Snippet)?
             } else {
                 return Err(Error::new(
                     &codes::USAGE,
-                    "nothing to revise: no edit, message or expiry given",
+                    "nothing to revise: no edit, message, description or expiry given",
                 )
                 .hint(format!("aye revise {} PATH --old TEXT --new TEXT", proposal.id)));
             }
         }
     };
-    let revision = Revision { draft, description: message, expires_in: args.expires_in, notes };
+    let revision = Revision { draft, description, note, expires_in: args.expires_in, notes };
     let recorded = app::propose::revise(&session, &authority, &proposal, revision)?;
     propose::note_staged(context, &recorded.taken_back);
     propose::note_adapted(context, &recorded.adapted);

@@ -193,6 +193,9 @@ pub struct Author {
     /// `first`, `answer`, `partial`, `edited` or `rebase`.
     #[schemars(with = "String")]
     pub reason: RevisionReason,
+    /// What is new in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A tool's report of what became of a proposal.
@@ -438,6 +441,7 @@ impl Document {
                     model: revision.agent.as_ref().and_then(|run| run.model.clone()),
                     at: timestamp(revision.at),
                     reason: revision.reason.clone(),
+                    note: revision.note.clone(),
                 })
                 .collect(),
             mark: proposal.mark().map(|mark| Mark {

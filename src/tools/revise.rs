@@ -82,7 +82,7 @@ impl ReviseResponse {
 /// Arguments of the tool: `edits` or `patch` replace everything the proposal held; `dropped` in the
 /// answer lists what it lacks now. If the old content of edits is not in the files but in the
 /// proposal's result, they change that result, and the rest of it stays. `take` changes the lines
-/// of suggestions in it. Without any of them only the description or the time changes.
+/// of suggestions in it. Without any of them only the note, the description or the time changes.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Parameters {
     /// The proposal.
@@ -94,7 +94,9 @@ pub struct Parameters {
     patch: Option<String>,
     /// Suggestions to take as they are: ids of comments on the proposal, as `show` has them.
     take: Option<Vec<String>>,
-    /// A new description.
+    /// What is new in this revision, for the reviewer.
+    note: Option<String>,
+    /// A new description in the place of the proposal's, whose first line is its title.
     description: Option<String>,
     /// A new time to wait for a decision, from now: `12h`, `7d`.
     expires_in: Option<String>,
@@ -111,7 +113,8 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         let below = stack::ground_of(session, &proposal)?;
         let mut notes = Vec::new();
         let take = known.take.filter(|ids| !ids.is_empty());
-        let is_changed = known.description.is_some() || expires_in.is_some();
+        let is_changed =
+            known.description.is_some() || known.note.is_some() || expires_in.is_some();
         let draft = match (known.edits, known.patch, take) {
             (None, None, Some(ids)) => {
                 let taken = suggestion::take(session, &proposal, &ids, InputForm::Tool)?;
@@ -139,7 +142,8 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
         let command = format!("aye revise {} …", proposal.id);
         let (verb, evidence) = (Verb::Revise, &Evidence::Tool);
         let authority = decide::authorise(store, caller, verb, proposals, evidence, &command)?;
-        let revision = Revision { draft, description: known.description, expires_in, notes };
+        let Parameters { description, note, .. } = known;
+        let revision = Revision { draft, description, note, expires_in, notes };
         let recorded = app::propose::revise(session, &authority, &proposal, revision)?;
         Ok(ReviseResponse::new(&recorded))
     })
@@ -147,7 +151,7 @@ pub fn call(session: &Session<'_>, arguments: Value) -> Result<Value> {
 
 fn invalid(why: &str) -> Error {
     Error::new(&codes::INVALID_PARAMETER, why)
-        .hint("give \"edits\", \"patch\" or \"take\", or a new \"description\"")
+        .hint("give \"edits\", \"patch\" or \"take\", a \"note\" or a new \"description\"")
 }
 
 fn span(text: String) -> Result<Duration> {

@@ -95,6 +95,32 @@ fn the_tool_makes_edits_on_the_proposal_too() {
 }
 
 #[test]
+fn a_note_on_a_revision_leaves_the_description() {
+    let repo = Repo::with(FILES);
+    repo.let_flags_decide();
+    let id = with_two_files(&repo);
+    let edit = ["a.txt", "--old", "three", "--new", "drei"];
+    revise(&repo, &id, &[&edit[..], &["-m", "As asked"]].concat()).ok();
+    let item = repo.item(&id);
+    assert_eq!([&item["description"], &item["note"]], ["why", "As asked"]);
+    repo.aye(&["show", &id]).ok().says("As asked").says("why");
+    let arguments = json!({ "proposal_id": id, "note": "Once more", "edits": [
+        { "file_path": "a.txt", "old_content": "three", "new_content": "trois" } ]});
+    repo.agent("codex", &["call", "revise", &arguments.to_string()]).ok();
+    let item = repo.item(&id);
+    assert_eq!([&item["description"], &item["note"]], ["why", "Once more"]);
+    let notes = item["history"].as_array().expect("a list").iter();
+    let notes: Vec<_> = notes.map(|revision| revision["note"].as_str()).collect();
+    assert_eq!(notes, [None, Some("As asked"), Some("Once more")]);
+    revise(&repo, &id, &["--description", "Say trois"]).ok();
+    let item = repo.item(&id);
+    assert_eq!((&item["description"], item.get("note")), (&json!("Say trois"), None));
+    revise(&repo, &id, &["-m", "Nothing else"]).ok();
+    repo.aye(&["apply", &repo.at_revision(&id), "--yes", "--commit"]).ok();
+    assert_eq!(repo.git(&["log", "-1", "--format=%s"]).trim(), "Say trois");
+}
+
+#[test]
 fn a_renamed_file_and_one_on_a_stack_are_edited_as_the_proposal_makes_them() {
     let repo = Repo::with(&[("a.txt", "one\ntwo\nthree\nfour\nfive\n")]);
     let patch = "diff --git a/a.txt b/b.txt\nsimilarity index 80%\nrename from a.txt\nrename to b.txt\n\

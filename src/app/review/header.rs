@@ -51,7 +51,8 @@ pub(super) fn header(
     comments: Vec<EarlierComment>,
 ) -> Header {
     let description = proposal.description.as_deref();
-    let notes = notes(proposal).into_iter();
+    let note = proposal.current().note.clone().map(|note| ("what is new", note));
+    let notes = note.into_iter().chain(notes(proposal));
     Header {
         id: proposal.id.to_string(),
         proposed_by: proposal.proposed_by.clone(),

@@ -26,7 +26,7 @@ pub(super) fn note_description(
         _ => return,
     };
     let how = match context.authorise_revision(store, proposal, "aye revise") {
-        Ok(_) => format!("aye revise {id} -m TEXT"),
+        Ok(_) => format!("aye revise {id} --description TEXT"),
         Err(_) => format!("aye comment {id} -m TEXT"),
     };
     context.note(&format!("note: {why}; to tell the reviewer why: `{how}`"));

@@ -168,6 +168,9 @@ impl Header<'_> {
             "revision",
             format!("{number} ({reason}) by {by}, {kind}{who}, {ago}{undecided}"),
         );
+        for line in revision.note.iter().flat_map(|note| note.lines()) {
+            self.field("", escape::line(line));
+        }
     }
 
     fn stack(&mut self) {
