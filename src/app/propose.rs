@@ -11,7 +11,7 @@ use crate::changeset::{Changeset, FileChange};
 use crate::error::{Error, Result};
 use crate::proposal::codes::DESCRIPTION_INVALID;
 use crate::proposal::event::{Comment, InputForm, RevisionReason, Subject};
-use crate::proposal::{Actor, Authority, Note, Proposal, ProposalId};
+use crate::proposal::{Authority, Note, Proposal, ProposalId};
 use crate::scan::gate::{self, ScanWarning};
 use crate::store::{NewProposal, NewRevision, Space, Store};
 use crate::text;
@@ -214,10 +214,10 @@ pub fn revise(
     })
 }
 
-/// Makes the excluded part of `proposal` a proposal of its own.
+/// Makes the excluded part of `proposal` a proposal of its own. It is its proposer's, who may revise
+/// and withdraw it.
 pub fn rest(
     store: &Store,
-    actor: &Actor,
     now: DateTime<Utc>,
     proposal: &Proposal,
     rest: &[FileChange],
@@ -240,5 +240,5 @@ pub fn rest(
         memory: None,
         private: false,
     };
-    store.write(actor, now, |writer| Ok(writer.propose(new)?.id))
+    store.write(&proposal.actor, now, |writer| Ok(writer.propose(new)?.id))
 }

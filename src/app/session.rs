@@ -384,7 +384,7 @@ pub fn submit(
         None => changes,
     };
     if changes.is_empty() {
-        // Only people withdraw a rest that they made.
+        // Another proposer's stays.
         let left = pending.filter(|_| passed_over.is_empty() && may_revise);
         let outcome = left.map(|proposal| withdraw(session, proposal)).transpose()?;
         if outcome.is_some() {

@@ -708,8 +708,12 @@ fn hunks_are_numbered_and_applied_by_command() {
     assert_eq!(repo.text("a.txt"), changed(&[5, 35]));
     assert_eq!(repo.item(&id)["revisions"], 2);
     let rest = json["proposals"][0]["rest"].as_str().unwrap().to_owned();
-    repo.aye(&["apply", &rest, "--hunks", "1-", "--yes"]).ok();
-    assert_eq!(repo.item(&rest)["revisions"], 1);
+    let item = repo.item(&rest);
+    assert_eq!([&item["proposed_by"], &item["history"][0]["kind"]], ["codex", "agent"]);
+    repo.agent("other", &["revise", &rest, "-m", "x"]).fails("human_approval_required", 4);
+    repo.agent("codex", &["revise", &rest, "-m", "as it was"]).ok();
+    repo.aye(&["apply", &repo.at_revision(&rest), "--hunks", "1-", "--yes"]).ok();
+    assert_eq!(repo.item(&rest)["revisions"], 2);
     assert_eq!(repo.text("a.txt"), changed(&[5, 20, 35]));
 }
 

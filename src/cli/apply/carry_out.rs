@@ -68,8 +68,8 @@ impl ApplyBatch<'_> {
             }
             let mut item = ApplyItem::applied(proposal, applied, request.effect, marks);
             if self.args.part.split_rest && !self.chosen.rest.is_empty() {
-                let (actor, rest) = (self.authority.actor(), &self.chosen.rest);
-                let made = crate::app::propose::rest(store, actor, now, proposal, rest)?;
+                let rest = &self.chosen.rest;
+                let made = crate::app::propose::rest(store, now, proposal, rest)?;
                 item.rest = Some(made.to_string());
             }
             items.push(item);

@@ -93,9 +93,7 @@ impl CliHost<'_> {
             text += &format!("; {warning}");
         }
         if self.split_rest && taken_in_part && !order.rest.is_empty() {
-            text += &match crate::app::propose::rest(
-                self.store, &self.actor, now, &proposal, &order.rest,
-            ) {
+            text += &match crate::app::propose::rest(self.store, now, &proposal, &order.rest) {
                 Ok(id) => format!("; the rest is {id}"),
                 Err(error) => format!("; the rest was not kept: {}", error.message()),
             };
