@@ -109,8 +109,7 @@ fn text(document: &Document) -> String {
             RevisionReason::Edited => "edited",
             _ => "revised",
         };
-        text +=
-            &format!("{what} by {}; what was proposed against that:\n", remark_text::name(actor));
+        text += &format!("{what} by {}, which changed yours so:\n", remark_text::name(actor));
         match diff {
             Some(diff) => text += diff,
             None => text += "  (its content is not in this clone)\n",

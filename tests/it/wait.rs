@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::support::clones::exchange;
-use crate::support::record::{apply, comment, propose, reject, request_changes};
+use crate::support::record::{apply, comment, propose, reject, request_changes, rewrite};
 use crate::support::{Repo, Running};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n")];
@@ -109,4 +109,16 @@ fn waiting_costs_next_to_nothing() {
         assert!(ticks < 50, "{ticks} ticks");
     }
     running.wait().exits(124);
+}
+
+#[test]
+fn a_partial_apply_shows_its_changes_to_the_proposal() {
+    let lines =
+        |two: &str, nine: &str| format!("{two}\n3\n4\n5\n6\n7\n8\n{}{nine}\n", "-\n".repeat(9));
+    let repo = Repo::with(&[("a.txt", lines("2", "9"))]);
+    let id = rewrite(&repo, "a.txt", &lines("two", "nine"), "Say it in words");
+    repo.let_flags_decide();
+    repo.aye(&["apply", &id, "--hunks", "1", "--yes"]).ok();
+    let run = repo.aye(&["wait", &id]).ok().shown("wait_partial");
+    assert!(run.out().contains("-nine\n+9\n"), "{run}");
 }

@@ -80,7 +80,7 @@ fn verdict(news: &wait::Document, rest: Option<&str>) -> String {
         news.comments.iter().flat_map(|remark| remark_text::comment(id, remark, is_pending)),
     );
     if let Some(diff) = news.revised.as_ref().and_then(|revised| revised.diff.as_ref()) {
-        lines.push("Yours against what it is now:".to_owned());
+        lines.push("What that changed in yours:".to_owned());
         let (shown, more) = cut(diff);
         lines.extend(shown.lines().map(str::to_owned));
         match more {
