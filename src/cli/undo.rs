@@ -4,6 +4,8 @@ mod group;
 mod outcome;
 mod patch;
 
+use chrono::{DateTime, Utc};
+
 use self::outcome::{UndoOutcome, dry_run, status_after_undo};
 use super::Context;
 use super::apply::document::ApplyDocument;
@@ -18,7 +20,7 @@ use crate::error::{Exit, Result};
 use crate::proposal::document::file_path;
 use crate::proposal::rules::Verb;
 use crate::proposal::statement::Target;
-use crate::proposal::{Authority, Proposal, State};
+use crate::proposal::{Authority, Proposal, State, Status};
 use crate::repository::Repository;
 use crate::store::Store;
 use crate::text::escape;
@@ -34,7 +36,7 @@ use crate::text::escape;
 /// since, nothing is written and the exit status is 5. A commit stays: commit the restored files.
 /// An apply on another branch is a question at a terminal; with --yes it needs --any-branch.
 ///
-/// A proposal that has expired meanwhile gets another term, of `aye.expiresIn` (7 days).
+/// A proposal that has expired gets another term, of 7 days, whether it was decided or not.
 ///
 /// A patch that was written without a proposal is undone by its patch_… id, as long as the files
 /// hold exactly what it wrote.
@@ -43,6 +45,7 @@ use crate::text::escape;
   aye undo                     the last decision or the last review, at a terminal
   aye undo m4k8
   aye undo m4k8 --dry-run
+  aye undo 7qx2                expired: it is pending again
   aye undo m4k8 --rejection    contested: the apply stands
   aye undo patch_0vqq4zhh0g    a patch that was written directly; aye log shows its id")]
 pub struct Args {
@@ -79,8 +82,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Err(all) => return group::undo(context, &store, &all, &seen, args.dry_run),
     };
     drop(view);
-    let is_no = args.rejection || is_negative(&proposal);
-    if is_no {
+    let is_no = args.rejection || is_negative(&proposal) || is_expired(&proposal, context.now);
+    if is_no && !is_expired(&proposal, context.now) {
         verdict::require_rejected(&proposal)?;
     }
     let plan = if is_no { ApplyPlan::default() } else { decide::undo::preview(&store, &proposal)? };
@@ -121,16 +124,14 @@ fn undo_rejection(
     proposal: &Proposal,
     seen: &ViewedState,
 ) -> Result<UndoOutcome> {
-    let proposals = std::slice::from_ref(proposal);
-    let besides = VerdictDetails { seen: Some(seen), ..VerdictDetails::default() };
-    verdict::record_verdicts(
-        store,
-        authority,
-        context.now,
-        proposals,
-        PlainVerdict::TakeBack,
-        &besides,
-    )?;
+    let (proposals, now) = (std::slice::from_ref(proposal), context.now);
+    if is_expired(proposal, now) {
+        verdict::extend(store, authority, now, proposal, seen)?;
+    } else {
+        let besides = VerdictDetails { seen: Some(seen), ..VerdictDetails::default() };
+        let word = PlainVerdict::TakeBack;
+        verdict::record_verdicts(store, authority, now, proposals, word, &besides)?;
+    }
     let again = status_after_undo(context, store, proposal)?;
     Ok(UndoOutcome {
         answer: ApplyDocument::undone(proposal, &[], None, again.status),
@@ -224,6 +225,11 @@ fn is_negative(proposal: &Proposal) -> bool {
         State::Pending => proposal.changes_requested.is_some(),
         State::Applied(_) => false,
     }
+}
+
+/// True if its time is over and nobody has said anything that an undo could end.
+fn is_expired(proposal: &Proposal, now: DateTime<Utc>) -> bool {
+    proposal.status(now) == Status::Expired && !is_negative(proposal)
 }
 
 fn question(proposal: &Proposal, args: &Args) -> String {

@@ -88,6 +88,29 @@ pub fn record_verdicts(
     })
 }
 
+/// Gives an expired proposal another term.
+///
+/// # Errors
+/// `human_approval_required` for a build machine, whose extension readers do not count;
+/// `changed_since_shown`.
+pub fn extend(
+    store: &Store,
+    authority: &Authority,
+    now: DateTime<Utc>,
+    proposal: &Proposal,
+    seen: &ViewedState,
+) -> Result<()> {
+    if !authority.is_of_a_person() {
+        let why = format!("only a person gives {} another term", proposal.id);
+        return Err(Error::new(&codes::HUMAN_APPROVAL_REQUIRED, why)
+            .hint(format!("ask your user to run: aye undo {}", proposal.id)));
+    }
+    store.write(authority.actor(), now, |writer| {
+        pin_thread(writer, proposal, seen)?;
+        writer.renew(&proposal.id)
+    })
+}
+
 /// True if all are the caller's own: rejecting them withdraws. A person always rejects.
 pub fn withdraws(store: &Store, caller: &Caller, proposals: &[Proposal]) -> bool {
     let clones = store.clone_ids();

@@ -423,8 +423,8 @@ impl Proposal {
         }
         let hint = match status {
             Status::Expired => format!(
-                "expired proposals stay in history; propose the change again, or bring its text back into the \
-                 files: aye diff {} --patch | git apply",
+                "a person gives it another term: aye undo {0}; or bring its text back into the files: \
+                 aye diff {0} --patch | git apply",
                 self.id
             ),
             Status::Applied => {

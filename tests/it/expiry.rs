@@ -228,3 +228,22 @@ fn what_expires_while_the_question_stands_is_not_decided() {
         assert!(kinds.iter().all(|kind| kind == "propose"), "{verb:?}: {kinds:?}");
     }
 }
+
+#[test]
+fn a_person_gives_an_expired_proposal_another_term() {
+    let repo = Repo::with(&[("f", "a b\n")]);
+    let args = ["propose", "f", "--old", "a", "--new", "A", "--expires-in", "1h", "-q"];
+    let id = repo.agent("codex", &args).ok().id();
+    let undo = ["undo", &id, "--yes"];
+    repo.aye(&undo).fails("not_applied", 5);
+    let at = (chrono::Utc::now() + chrono::Duration::hours(2)).to_rfc3339();
+    let agent = repo.cmd(&undo).env("AYE_NOW", &at).env("AYE_AGENT", "codex");
+    agent.run().fails("human_approval_required", 4);
+    later(&repo, &["undo", &id, "--dry-run"]).ok();
+    assert_eq!(repo.kinds(&id), ["propose"]);
+    assert_eq!(later(&repo, &[&undo[..], &["--json"]].concat()).ok().json()["success"], true);
+    assert_eq!(repo.kinds(&id), ["extend", "propose"]);
+    later(&repo, &["list"]).ok().says(&id);
+    later(&repo, &["apply", &id, "--yes"]).ok();
+    assert_eq!(repo.text("f"), "A b\n");
+}

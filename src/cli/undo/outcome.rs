@@ -116,8 +116,7 @@ pub(super) fn status_after_undo(
         )),
         _ if before.expires_at > now => {}
         Status::Expired => context.note(&format!(
-            "note: the time of {id} has run out, and only a person who undoes a decision gives it more; \
-             propose it again, or bring its text back: aye diff {id} --patch | git apply"
+            "note: the time of {id} has run out, and only a person gives it more: aye undo {id}"
         )),
         _ => {
             let until = age::until(proposal.expires_at, now);
