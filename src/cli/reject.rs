@@ -19,7 +19,8 @@ use crate::text::escape;
 
 /// Reject pending proposals, with a reason that the proposer can read back.
 ///
-/// An agent or a build machine withdraws its own proposals so, without a question.
+/// An agent or a build machine withdraws its own proposals so, without a question. Without an id,
+/// the question is about the only pending proposal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye reject m4k8 -m 'Use Intl.DateTimeFormat instead'

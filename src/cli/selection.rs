@@ -12,11 +12,13 @@ use super::Context;
 use crate::error::{Error, Result, codes as error_codes};
 use crate::proposal::state::REVISION_DIGITS;
 use crate::proposal::{Proposal, Status, codes};
-use crate::store::{Filter, View};
+use crate::store::{Filter, Summary, View};
+use crate::text::escape;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct ProposalArg {
     /// Proposal id or staging id, or any unique beginning of one; ID@REV only at that revision.
+    /// Without it, the only pending one.
     #[arg(value_name = "ID")]
     pub id: Option<String>,
     /// The newest one that is pending.
@@ -35,27 +37,15 @@ pub struct ProposalArgs {
 }
 
 impl ProposalArg {
-    /// Without an id, a person at a terminal gets the only pending proposal, or a list to pick
-    /// from.
+    /// Without an id, the only pending proposal; of several, a person at a terminal picks one.
     ///
     /// # Errors
-    /// `usage` without an id, `invalid_id`, `proposal_not_found`, `ambiguous_id`.
+    /// `usage` without an id of several, `invalid_id`, `proposal_not_found`, `ambiguous_id`.
     pub fn find(&self, context: &Context, view: &View) -> Result<Proposal> {
         match &self.id {
             Some(id) => view.find(id),
             None if self.latest => latest(view, context.now),
             None => pick_one(context, view),
-        }
-    }
-
-    /// `None` for `--latest`.
-    ///
-    /// # Errors
-    /// `usage` with neither.
-    pub fn named(&self) -> Result<Option<&str>> {
-        match &self.id {
-            None if !self.latest => Err(unnamed()),
-            id => Ok(id.as_deref()),
         }
     }
 }
@@ -90,29 +80,43 @@ impl ProposalArgs {
 /// `revision_required`.
 pub fn require_named_revision(text: Option<&str>, proposal: &Proposal) -> Result<()> {
     let (id, revisions) = (&proposal.id, proposal.revisions.len());
-    let why = match text.and_then(|text| text.split_once('@')) {
-        Some((_, digits)) if digits.len() >= REVISION_DIGITS => return Ok(()),
-        Some(_) => format!("--yes takes {REVISION_DIGITS} digits of a revision of {id} at least"),
-        None if revisions == 1 => return Ok(()),
-        None => format!("{id} has {revisions} revisions, and --yes has to name one"),
-    };
-    Err(Error::new(&codes::REVISION_REQUIRED, why)
+    Err(revision_required(
+        proposal,
+        match text.and_then(|text| text.split_once('@')) {
+            Some((_, digits)) if digits.len() >= REVISION_DIGITS => return Ok(()),
+            Some(_) => {
+                format!("--yes takes {REVISION_DIGITS} digits of a revision of {id} at least")
+            }
+            None if revisions == 1 => return Ok(()),
+            None => format!("{id} has {revisions} revisions, and --yes has to name one"),
+        },
+    ))
+}
+
+fn revision_required(proposal: &Proposal, why: String) -> Error {
+    let id = &proposal.id;
+    Error::new(&codes::REVISION_REQUIRED, why)
         .with("proposal_id", id.as_str())
         .with("revision", proposal.current().event.clone())
         .hint(format!(
             "look at it with `aye diff {id}`, then name what you saw: {}",
             proposal.at_revision()
-        )))
+        ))
 }
 
 impl ProposalArgs {
-    /// Without `all`, checks only ids with a revision.
+    /// Without `all`, checks only ids with a revision. The only pending proposal may be another one
+    /// than was looked at.
     pub fn require_named_revisions(
         &self,
         view: &View,
         proposals: &[Proposal],
         all: bool,
     ) -> Result<()> {
+        if let Some(only) = proposals.first().filter(|_| self.ids.is_empty() && !self.latest) {
+            let why = "no id was given, and --yes has to name what was looked at";
+            return Err(revision_required(only, why.to_owned()));
+        }
         for proposal in proposals {
             let named = self.ids.iter().find(|id| {
                 let id = id.split_once('@').map_or(id.as_str(), |(id, _)| id);
@@ -126,10 +130,34 @@ impl ProposalArgs {
     }
 }
 
-fn unnamed() -> Error {
-    Error::new(&error_codes::USAGE, "which proposal? no id was given")
-        .hint("`aye list` shows what is pending; --latest is the newest of these")
+fn unnamed(pending: &[Summary]) -> Error {
+    let ids: Vec<String> = pending.iter().map(|summary| summary.id.to_string()).collect();
+    let lines: String = pending.iter().take(LISTED).map(|it| line(it) + "\n").collect();
+    Error::new(&error_codes::USAGE, "which proposal? no id was given, and several are pending")
+        .with("candidates", ids)
+        .hint(format!("{lines}`aye list` shows what is pending; --latest is the newest of these"))
 }
+
+fn line(summary: &Summary) -> String {
+    let more = match summary.files {
+        0 | 1 => String::new(),
+        files => format!(" and {} more", files - 1),
+    };
+    let why = summary.description.as_deref().unwrap_or_default();
+    let parts = [
+        summary.id.to_string(),
+        escape::name(&summary.proposed_by),
+        escape::name(&summary.path) + &more,
+        escape::name(why.lines().next().unwrap_or_default()),
+    ];
+    let line = parts.join("  ");
+    console::truncate_str(&line, PICKED_WIDTH, "…").into_owned()
+}
+
+const LISTED: usize = 10;
+
+/// A line that wraps would not be drawn over.
+const PICKED_WIDTH: usize = 72;
 
 /// # Errors
 /// `proposal_not_found` if nothing is pending.

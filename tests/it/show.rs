@@ -2,6 +2,7 @@
 
 use crate::support::Repo;
 use crate::support::record::propose;
+use crate::support::terminal::Terminal;
 
 #[test]
 fn a_request_for_changes_stays_when_a_revision_has_answered_it() {
@@ -122,4 +123,31 @@ fn a_diff_of_what_does_not_fit_says_so() {
         let proposed = repo.aye(&["diff", id, "--proposed"]).ok().says(line);
         assert!(!proposed.err().contains(path), "{proposed}");
     }
+}
+
+#[test]
+fn the_only_pending_proposal_needs_no_id() {
+    let repo = Repo::with(&[("f", "a\nb\n")]);
+    repo.let_flags_decide();
+    repo.aye(&["show"]).fails("proposal_not_found", 3);
+    let propose = |old: &str, new: &str| {
+        repo.agent("codex", &["propose", "f", "--old", old, "--new", new, "-q"]).ok().id()
+    };
+    let id = propose("a", "A");
+    for command in ["show", "diff"] {
+        assert_eq!(repo.aye(&[command, "--json"]).ok().json()["proposal_id"], id);
+    }
+    for command in ["apply", "reject", "approve"] {
+        repo.aye(&[command]).fails("confirmation_required", 4);
+        repo.aye(&[command, "--yes"]).fails("revision_required", 4);
+    }
+    repo.agent("codex", &["reject"]).fails("revision_required", 4);
+    let mut terminal = Terminal::start(repo.cmd(&["apply"]), 30, 100);
+    terminal.sees(&id).sees("[y/n]").types("n\r");
+    terminal.ends();
+    let other = propose("b", "B");
+    let json = repo.aye(&["show", "--json"]).fails("usage", 2).json();
+    assert_eq!(json["error"]["details"]["candidates"], serde_json::json!([other, id]));
+    repo.aye(&["apply", "--yes"]).fails("usage", 2);
+    assert_eq!(repo.text("f"), "a\nb\n");
 }

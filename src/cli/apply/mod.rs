@@ -36,7 +36,8 @@ use crate::store::{Store, View};
 /// The flag --yes decides without a question; a proposal with several revisions then has to be
 /// named as ID@REV, as `aye diff` prints it. Memory and sensitive paths are decided at a terminal
 /// unless the policy says otherwise. A proposal made for another branch than the one that is
-/// checked out is a question at a terminal, and --yes takes it with --any-branch alone.
+/// checked out is a question at a terminal, and --yes takes it with --any-branch alone. Without an
+/// id, the question is about the only pending proposal.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye apply m4k8
