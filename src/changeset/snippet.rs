@@ -242,15 +242,16 @@ fn ambiguous(path: &RepoPath, text: &[u8], starts: &[usize]) -> Error {
     ))
 }
 
-fn not_found(path: &RepoPath, text: &[u8], old: &[u8]) -> Error {
+fn not_found(path: &RepoPath, bytes: &[u8], old: &[u8]) -> Error {
     let error = Error::new(
         &codes::OLD_CONTENT_NOT_FOUND,
         format!("the old content is not in '{}'", path.display()),
     )
     .with("path", path.display().to_string());
-    let (text, pattern) = (Text::new(text), old.lines_with_terminator().collect::<Vec<_>>());
+    let (text, pattern) = (Text::new(bytes), old.lines_with_terminator().collect::<Vec<_>>());
     let Some(near) = locate::closest(&text, &pattern, 0) else {
-        return error.hint("read the file again; nothing in it resembles the old content");
+        let hint = "read the file again; nothing in it resembles the old content";
+        return name_encoding(error, bytes, hint.to_owned());
     };
     let at = near.start + near.differs;
     let expected = shown(pattern[near.differs]);
@@ -261,12 +262,21 @@ fn not_found(path: &RepoPath, text: &[u8], old: &[u8]) -> Error {
         near.start + 1,
         at + 1
     );
-    error
+    let error = error
         .with("closest_line", near.start + 1)
         .with("differs_at_line", at + 1)
         .with("expected", expected)
-        .with("found", found)
-        .hint(hint)
+        .with("found", found);
+    name_encoding(error, bytes, hint)
+}
+
+/// Adds to `hint` where the file is not UTF-8: its text may be there in another encoding.
+fn name_encoding(error: Error, text: &[u8], hint: String) -> Error {
+    let Err(invalid) = text.to_str() else { return error.hint(hint) };
+    let line = line_of(text, invalid.valid_up_to());
+    error.with("not_utf8_at_line", line).hint(format!(
+        "{hint}\nthe file is not UTF-8 (line {line}): give its bytes, by --old-file or {{\"base64\": \"…\"}}"
+    ))
 }
 
 /// At most 200 characters, whitespace made visible.

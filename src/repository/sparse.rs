@@ -3,7 +3,7 @@
 use gix::index::entry::{Flags, Mode};
 
 use super::Repository;
-use crate::changeset::{RepoPath, codes};
+use crate::changeset::{RepoPath, codes, path_collisions};
 use crate::error::{Code, Error, Result};
 
 impl Repository {
@@ -13,6 +13,27 @@ impl Repository {
             Some(hint) => error.hint(hint),
             None => error,
         }
+    }
+
+    /// [`Repository::name_sparse`]; or a hint with the tracked file whose name differs in case or
+    /// Unicode normalisation alone.
+    pub fn name_missing(&self, error: Error) -> Error {
+        let error = self.name_sparse(error);
+        let given = error.details().iter().find(|(key, _)| *key == "path");
+        let path = given.and_then(|(_, path)| RepoPath::new(path.as_str()?).ok());
+        let (Some(path), Ok(index)) = (path, self.repo.index_or_empty()) else { return error };
+        if !error.is(&codes::FILE_NOT_FOUND) || self.is_excluded(&path.display().to_string()) {
+            return error;
+        }
+        let there = index.entries().iter().map(|entry| entry.path(&index));
+        let Some(near) = path_collisions::collisions(&[&path], there).remove(&path) else {
+            return error;
+        };
+        let (near, name) = (near.to_string(), path.display().to_string());
+        // Both normal forms look the same.
+        let is_case = near.to_lowercase() == name.to_lowercase();
+        let shown = if is_case { near.clone() } else { near.escape_default().to_string() };
+        error.with("did_you_mean", near).hint(format!("did you mean '{shown}'?"))
     }
 
     pub fn sparse_hint(&self, error: &Error) -> Option<String> {

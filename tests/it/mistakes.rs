@@ -86,3 +86,28 @@ fn the_parameters_of_a_tool_are_printed() {
     repo.aye(&["call", "--help"]).ok().says("readonly_shell");
     repo.aye(&["call"]).exits(2);
 }
+
+#[test]
+fn a_near_name_and_another_encoding_are_named() {
+    let (twin, name) = ("cafe\u{301}.txt", "caf\u{e9}.txt");
+    let gbk = b"x\n# \xd6\xd0\n".to_vec();
+    let files = [(twin, b"1\n".to_vec()), ("docs/README.md", b"1\n".to_vec()), ("gbk.c", gbk)];
+    let repo = Repo::with(&files);
+    let near = |path: &str| {
+        let args = ["propose", path, "--old", "1", "--new", "2", "--json"];
+        let error = repo.agent("codex", &args).fails("file_not_found", 3).json();
+        error["error"]["details"]["did_you_mean"].clone()
+    };
+    assert_eq!(near(name), twin);
+    assert_eq!(near("Docs/Readme.md"), "docs/README.md");
+    assert_eq!(near("other"), serde_json::Value::Null);
+    let patch = "--- a/docs/readme.md\n+++ b/docs/readme.md\n@@ -1 +1 @@\n-1\n+2\n";
+    let json = repo.aye_stdin(&["propose", "--patch", "-", "--json"], patch).json();
+    assert_eq!(json["error"]["details"]["did_you_mean"], "docs/README.md", "{json}");
+    let args = ["propose", "--worktree", "Gbk.c", "--json"];
+    let json = repo.aye(&args).fails("file_not_found", 3).json();
+    assert_eq!(json["error"]["details"]["did_you_mean"], "gbk.c");
+    let args = ["propose", "gbk.c", "--old", "# \u{4e2d}", "--new", "# x", "--json"];
+    let json = repo.agent("codex", &args).fails("old_content_not_found", 6).json();
+    assert_eq!(json["error"]["details"]["not_utf8_at_line"], 2, "{json}");
+}

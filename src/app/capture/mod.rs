@@ -207,7 +207,7 @@ fn on_files(session: &Session<'_>, edits: Vec<SnippetEdit>, form: InputForm) -> 
     };
     let sought: Vec<(RepoPath, Vec<u8>)> = edits.iter().filter_map(old).collect();
     let changeset = snippet::compile(edits, &*store.repository().files()?).map_err(|error| {
-        name_pending(store, *now, store.repository().name_sparse(error), &sought)
+        name_pending(store, *now, store.repository().name_missing(error), &sought)
     })?;
     refuse_left_out(store.repository(), &changeset)?;
     Draft::new(store, changeset, form)
@@ -291,7 +291,7 @@ pub fn patch(
         if error.is(&changeset_codes::PATH_INVALID) {
             repository.name_top(error)
         } else {
-            repository.name_sparse(error)
+            repository.name_missing(error)
         }
     })?;
     refuse_left_out(repository, &compiled.changeset)?;

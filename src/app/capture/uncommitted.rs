@@ -172,12 +172,11 @@ pub(super) fn refuse_unmatched(repository: &Repository, specs: &Specs<'_>) -> Re
         match answer.status {
             0 => {}
             1 => {
-                return Err(Error::new(
-                    &changeset_codes::FILE_NOT_FOUND,
-                    format!("pathspec '{shown}' did not match any file"),
-                )
-                .with("path", shown.into_owned())
-                .hint("`git status` lists what is not committed; ignored files are excluded"));
+                let message = format!("pathspec '{shown}' did not match any file");
+                let error = Error::new(&changeset_codes::FILE_NOT_FOUND, message)
+                    .with("path", shown.into_owned())
+                    .hint("`git status` lists what is not committed; ignored files are excluded");
+                return Err(repository.name_missing(error));
             }
             _ => {
                 let said = answer.stderr.to_str_lossy();
