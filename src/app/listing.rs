@@ -130,6 +130,9 @@ pub struct Item {
     /// can be applied as it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub same_lines: Vec<String>,
+    /// Pending proposals that change lines next to its own, the oldest three: both can be applied.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub neighbouring: Vec<String>,
     /// It does not fit the files as they are, and is not stacked on another proposal. Files are
     /// compared if the listed proposals change at most 100 of them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -153,6 +156,7 @@ impl Item {
             lower_revised: related.is_some_and(is_revised),
             stands_on: lower.map(|lower| lower.id.to_string()).collect(),
             same_lines: related.map_or_else(Vec::new, |related| ids(&related.same_lines.named)),
+            neighbouring: related.map_or_else(Vec::new, |related| ids(&related.neighbouring.named)),
             proposal_id: summary.id.to_string(),
             short_id: summary.id.as_str()["prop_".len()..].chars().take(summary.prefix).collect(),
             status: summary.status,

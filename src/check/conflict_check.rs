@@ -25,6 +25,19 @@ pub struct ConflictCheck<'a> {
     unmoved: RefCell<Option<UnmodifiedIndex>>,
 }
 
+/// One file after another proposal's change, merged by the attributes of the work tree.
+struct AfterChange<'a>(&'a FileChange, Option<&'a PresentFiles>);
+
+impl Snapshot for AfterChange<'_> {
+    fn file(&self, _: &RepoPath) -> Result<Option<File>> {
+        Ok(self.0.after.clone())
+    }
+
+    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
+        self.1.map_or(Ok(true), |tree| tree.merges_lines(path))
+    }
+}
+
 /// The last file read is often the next one, too.
 struct PresentFiles {
     tree: Worktree,
@@ -99,6 +112,14 @@ impl<'a> ConflictCheck<'a> {
         // Excluded files (sparse checkout) may fit: `apply` names the command that checks them out.
         let unfit = unfit.filter(|error| self.store.repository().sparse_file(error).is_none());
         Ok(unfit.map(|error| error.message().to_owned()))
+    }
+
+    /// True if `second` applies to the file that `first` makes.
+    pub fn both_apply(&self, first: &FileChange, second: &FileChange) -> bool {
+        let Ok(tree) = self.tree() else { return false };
+        let sides = MergeLabels { ours: "first", theirs: "second" };
+        let planned = plan::plan(std::slice::from_ref(second), &AfterChange(first, tree), sides);
+        planned.is_ok_and(|plan| plan.conflicts().next().is_none())
     }
 
     /// Entry that git would store for `path`; `None` if unknown.

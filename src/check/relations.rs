@@ -6,7 +6,7 @@ use std::ops::Range;
 use chrono::{DateTime, Utc};
 
 use super::conflict_check::ConflictCheck;
-use crate::changeset::RepoPath;
+use crate::changeset::{FileChange, RepoPath};
 use crate::decide;
 use crate::error::Result;
 use crate::proposal::relations::{self, Dependency, PendingProposal, Relations, TouchedFile};
@@ -25,8 +25,11 @@ const MOST_RANGES: usize = 1 << 21;
 /// How many files of proposals whose lower one is not pending are looked for.
 const MOST_LEFT: usize = 1 << 10;
 
+/// How many changes of the same or adjacent lines are merged; further ones count as conflicts.
+const MOST_MERGED: usize = 64;
+
 /// Compares proposals with HEAD and the work tree: see `View::relations`. Reads a file only if one
-/// proposal starts from another's result.
+/// proposal starts from another's result, or their lines meet.
 pub fn relations(
     store: &Store,
     view: &View,
@@ -68,7 +71,30 @@ pub fn relations(
             }
         }
     }
-    Ok(relations::relations(&opened(&pending), &recorded, is_present))
+    let (mut known, mut left) = (BTreeMap::new(), MOST_MERGED);
+    let both_apply = |path: &str, ids: [&ProposalId; 2]| {
+        if left == 0 {
+            return false;
+        }
+        left -= 1;
+        let mut change = |id: &ProposalId| {
+            let key = (id.clone(), path.to_owned());
+            known.entry(key).or_insert_with(|| change(store, view, id, path)).clone()
+        };
+        let [Some(one), Some(other)] = ids.map(&mut change) else { return false };
+        fit.both_apply(&one, &other) && fit.both_apply(&other, &one)
+    };
+    Ok(relations::relations(&opened(&pending), &recorded, is_present, both_apply))
+}
+
+/// The change of a file; `None` if its content cannot be read.
+fn change(store: &Store, view: &View, id: &ProposalId, path: &str) -> Option<FileChange> {
+    let proposal = view.proposal(id).ok()?;
+    let mut records = proposal.current().changes.iter();
+    let record = records.find(|record| record.path.display().to_string() == path)?;
+    let changeset =
+        store.partial_changeset(proposal.current(), std::slice::from_ref(record)).ok()?;
+    changeset.into_changes().pop()
 }
 
 /// The files that several of `pending` change, and what each makes of them. Files that few change come first.

@@ -1,5 +1,5 @@
 //! Relations of pending proposals: one depends on another, or two change the same lines. Found from
-//! content ids and touched lines; nothing is merged.
+//! content ids and touched lines; the caller merges where lines meet.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -64,6 +64,8 @@ pub struct Relations {
     ways: Vec<Vec<usize>>,
     /// Same lines of the same content, changed differently: not all can be applied.
     pub same_lines: RelatedProposals,
+    /// Lines next to or within the other's, and both can be applied.
+    pub neighbouring: RelatedProposals,
     /// Same files, but other lines or other content.
     pub same_file: RelatedProposals,
 }
@@ -143,11 +145,13 @@ pub fn stack_below(
 
 /// `open` is sorted by age. `recorded` names the pending proposal that each was made on; content is
 /// not compared for files of that one and its dependencies. `is_present`: HEAD or the work tree has
-/// this content of this file.
+/// this content of this file. `both_apply`: the changes of two proposals to a file apply in either
+/// order; asked only where their lines meet.
 pub fn relations(
     open: &[PendingProposal],
     recorded: &BTreeMap<ProposalId, Dependency>,
     mut is_present: impl FnMut(&str, &Entry) -> bool,
+    mut both_apply: impl FnMut(&str, [&ProposalId; 2]) -> bool,
 ) -> BTreeMap<ProposalId, Relations> {
     let mut by_path: BTreeMap<&str, Vec<(usize, &TouchedFile)>> = BTreeMap::new();
     let mut earlier: BTreeMap<&str, HashMap<&Entry, Vec<usize>>> = BTreeMap::new();
@@ -216,7 +220,8 @@ pub fn relations(
         }
         found[at].ways.extend(left.map(|on| on.iter().map(|one| place[one]).collect()));
     }
-    let compared = Compared::new(by_path.values(), open.len());
+    let both_apply = |path: &str, at: [usize; 2]| both_apply(path, at.map(|at| &open[at].id));
+    let compared = Compared::new(by_path.values(), open.len(), both_apply);
     let mut linked: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); open.len()];
     for (at, lower) in lower.iter().enumerate() {
         for below in lower.range(..at) {
@@ -229,10 +234,12 @@ pub fn relations(
         for of in clashing.difference(&linked[at]) {
             found.same_lines.add(&open[*of].id);
         }
-        let is_neighbour =
-            |of: &usize| *of != at && !clashing.contains(of) && !linked[at].contains(of);
-        for of in compared.of_files(at).iter().filter(|of| is_neighbour(of)) {
-            found.same_file.add(&open[*of].id);
+        let near = &compared.neighbouring[at];
+        let is_other = |of: &usize| *of != at && !clashing.contains(of) && !linked[at].contains(of);
+        for of in compared.of_files(at).iter().filter(|of| is_other(of)) {
+            let by_place =
+                if near.contains(of) { &mut found.neighbouring } else { &mut found.same_file };
+            by_place.add(&open[*of].id);
         }
     }
     let found = open.iter().zip(found).filter(|(_, found)| *found != Relations::default());
@@ -279,16 +286,22 @@ struct Compared {
     /// Places in `files`, by proposal.
     files_of: Vec<Vec<usize>>,
     same_lines: Vec<BTreeSet<usize>>,
+    neighbouring: Vec<BTreeSet<usize>>,
 }
 
 impl Compared {
-    fn new<'t>(files: impl Iterator<Item = &'t Touches<'t>>, count: usize) -> Self {
+    fn new<'t>(
+        files: impl Iterator<Item = &'t Touches<'t>>,
+        count: usize,
+        mut both_apply: impl FnMut(&str, [usize; 2]) -> bool,
+    ) -> Self {
         let mut by_size: Vec<&Touches<'_>> = files.collect();
         by_size.sort_by_key(|touches| touches.len());
         let mut compared = Self {
             files: Vec::new(),
             files_of: vec![Vec::new(); count],
             same_lines: vec![BTreeSet::new(); count],
+            neighbouring: vec![BTreeSet::new(); count],
         };
         let mut left = MOST_PAIRS;
         for touches in by_size {
@@ -302,10 +315,15 @@ impl Compared {
                 left -= place;
                 let group = same_base.entry(touch.before.as_ref()).or_default();
                 for (other, those) in group.iter().filter(|(other, _)| other != at) {
-                    if overlap(those, touch) {
-                        compared.same_lines[*at].insert(*other);
-                        compared.same_lines[*other].insert(*at);
-                    }
+                    let pairs = match meeting(those, touch) {
+                        Meeting::None => continue,
+                        Meeting::Lines if both_apply(&touch.path, [*other, *at]) => {
+                            &mut compared.neighbouring
+                        }
+                        Meeting::Lines | Meeting::File => &mut compared.same_lines,
+                    };
+                    pairs[*at].insert(*other);
+                    pairs[*other].insert(*at);
                 }
                 group.push((*at, touch));
                 compared.files_of[*at].push(compared.files.len());
@@ -332,31 +350,41 @@ impl Compared {
     }
 }
 
-/// True if both, which start from the same content, cannot apply: they change the same lines differently, or one
-/// creates or removes the file.
-fn overlap(one: &TouchedFile, other: &TouchedFile) -> bool {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meeting {
+    None,
+    /// Three-way merge conflicts, unless both make the same of the lines.
+    Lines,
+    /// One creates or removes the file.
+    File,
+}
+
+/// Meeting of two changes that start from the same content.
+fn meeting(one: &TouchedFile, other: &TouchedFile) -> Meeting {
     if one.after == other.after {
-        return false;
+        return Meeting::None;
     }
     if one.before.is_none() {
-        return true;
+        return Meeting::File;
     }
     let goes = if one.after.is_none() { Some((one, other)) } else { None };
     let goes = goes.or((other.after.is_none()).then_some((other, one)));
-    let (Some(lines), Some(others)) = (&one.lines, &other.lines) else { return goes.is_some() };
+    let met = if goes.is_some() { Meeting::File } else { Meeting::Lines };
+    let (Some(lines), Some(others)) = (&one.lines, &other.lines) else {
+        return if goes.is_some() { met } else { Meeting::None };
+    };
     if let Some((gone, stays)) = goes {
         // A removal touches every line; a move only the lines that it changes.
         let touches =
             |touch: &TouchedFile| touch.lines.as_ref().is_some_and(|lines| !lines.is_empty());
         if touches(gone) && !touches(stays) {
-            return true;
+            return met;
         }
     }
-    let (one, other) = (lines, others);
-    let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
+    let (mut one, mut other) = (lines.iter().peekable(), others.iter().peekable());
     while let (Some(a), Some(b)) = (one.peek(), other.peek()) {
         if meet(a, b) {
-            return true;
+            return met;
         }
         if a.end <= b.start {
             one.next()
@@ -364,7 +392,7 @@ fn overlap(one: &TouchedFile, other: &TouchedFile) -> bool {
             other.next()
         };
     }
-    false
+    Meeting::None
 }
 
 /// As in a three-way merge: edits meet unless a line that both keep lies between.
@@ -397,7 +425,7 @@ mod tests {
     #[test]
     fn what_one_makes_another_stands_on() {
         let all = [open(0, "a", "b"), open(1, "b", "c"), open(2, "c", "d"), open(3, "b", "e")];
-        let found = relations(&all, &BTreeMap::new(), |_, entry| entry.id == "a");
+        let found = relations(&all, &BTreeMap::new(), |_, entry| entry.id == "a", |_, _| false);
         let on = |n: usize| -> Vec<ProposalId> {
             found[&id(n)].depends_on.iter().map(|lower| lower.id.clone()).collect()
         };
@@ -417,7 +445,12 @@ mod tests {
         let (moved, elsewhere) = (touch(1, None, None), touch(1, None, Some(5..6)));
         let (near, removed) = (touch(1, None, Some(2..3)), touch(1, None, Some(0..9)));
         let same = |one: &PendingProposal, other: &PendingProposal| {
-            let found = relations(&[one.clone(), other.clone()], &BTreeMap::new(), |_, _| true);
+            let found = relations(
+                &[one.clone(), other.clone()],
+                &BTreeMap::new(),
+                |_, _| true,
+                |_, _| false,
+            );
             found[&id(0)].same_lines.count == 1
         };
         assert!(!same(&edit, &moved) && !same(&edit, &elsewhere) && !same(&mode, &moved));
@@ -427,7 +460,7 @@ mod tests {
     #[test]
     fn a_revert_and_what_is_present_stand_on_nothing() {
         let all = [open(0, "b", "a"), open(1, "a", "b"), open(2, "b", "c")];
-        let found = relations(&all, &BTreeMap::new(), |_, _| true);
+        let found = relations(&all, &BTreeMap::new(), |_, _| true, |_, _| false);
         assert!(found.values().all(|found| found.depends_on.is_empty()), "{found:?}");
     }
 
@@ -435,7 +468,8 @@ mod tests {
     fn an_earlier_revision_is_said_to_be_one() {
         let mut lower = open(0, "a", "b2");
         lower.earlier.push(("a".into(), entry("b1")));
-        let found = relations(&[lower, open(1, "b1", "c")], &BTreeMap::new(), |_, _| false);
+        let found =
+            relations(&[lower, open(1, "b1", "c")], &BTreeMap::new(), |_, _| false, |_, _| false);
         assert_eq!(found[&id(1)].depends_on, [Dependency { id: id(0), is_revised: true }]);
     }
 
@@ -444,7 +478,7 @@ mod tests {
         let all = [open(0, "a", "b"), open(1, "a", "b"), open(2, "b", "c")];
         let lower = |n: usize, is_revised| Dependency { id: id(n), is_revised };
         let recorded = BTreeMap::from([(id(2), lower(1, false)), (id(9), lower(0, true))]);
-        let found = relations(&all, &recorded, |_, _| false);
+        let found = relations(&all, &recorded, |_, _| false, |_, _| false);
         assert_eq!(found[&id(2)].depends_on, [lower(1, false)]);
         assert_eq!(found[&id(2)].same_file.named, [id(0)]);
         assert_eq!(found[&id(9)].depends_on, [lower(0, true)]);
@@ -459,7 +493,7 @@ mod tests {
                 one
             })
             .collect();
-        let found = relations(&all, &BTreeMap::new(), |_, _| true);
+        let found = relations(&all, &BTreeMap::new(), |_, _| true, |_, _| false);
         assert_eq!(found[&id(7)].same_lines.count, 999);
         assert_eq!(found[&id(7)].same_lines.named, [id(0), id(1), id(2)]);
     }
@@ -471,12 +505,12 @@ mod tests {
         for one in &mut all[4_998..] {
             one.touches[0].path = "z".into();
         }
-        let found = relations(&all, &BTreeMap::new(), |_, _| true);
+        let found = relations(&all, &BTreeMap::new(), |_, _| true, |_, _| false);
         assert!(found[&id(7)].same_file.count > 1_400);
         assert_eq!(found.get(&id(4_000)), None);
         assert_eq!(found[&id(4_998)].same_file.named, [id(4_999)]);
         all[4_997].touches[0].before = Some(entry("b3"));
-        let found = relations(&all, &BTreeMap::new(), |_, _| false);
+        let found = relations(&all, &BTreeMap::new(), |_, _| false, |_, _| false);
         assert_eq!(found[&id(4_997)].depends_on, [Dependency { id: id(3), is_revised: false }]);
     }
 
@@ -485,7 +519,7 @@ mod tests {
         let lower = (0..3_000).map(|n| open(n, "a", "b"));
         let all: Vec<PendingProposal> =
             lower.chain((3_000..6_000).map(|n| open(n, "b", "c"))).collect();
-        let found = relations(&all, &BTreeMap::new(), |_, _| false);
+        let found = relations(&all, &BTreeMap::new(), |_, _| false, |_, _| false);
         assert_eq!(found[&id(5_000)].depends_on.len(), MAX_DEPENDENCIES);
     }
 
@@ -507,9 +541,14 @@ mod tests {
             };
             let sides = MergeLabels { ours: "ours", theirs: "theirs" };
             let merged = merge(&base, &ours, &theirs, sides);
-            let meets = overlap(&touch(&ours, "ours"), &touch(&theirs, "theirs"));
-            if !meets {
-                prop_assert!(matches!(merged, MergeOutcome::Clean(_)), "{merged:?}");
+            let met = meeting(&touch(&ours, "ours"), &touch(&theirs, "theirs"));
+            let is_clean = matches!(merged, MergeOutcome::Clean(_));
+            prop_assert!(is_clean || met == Meeting::Lines, "{merged:?}");
+            // Of several edits that meet, some may be the same.
+            let lines = |after: &[u8]| hunks::measure(Some(&base), Some(after)).1;
+            if let ([one], [other]) = (&lines(&ours)[..], &lines(&theirs)[..])
+            {
+                prop_assert_eq!(is_clean, !meet(one, other), "{:?}", merged);
             }
         }
 
@@ -535,7 +574,7 @@ mod tests {
             let recorded: BTreeMap<_, _> = recorded
                 .map(|(upper, lower, is_revised)| (id(upper), Dependency { id: id(lower), is_revised }))
                 .collect();
-            let found = relations(&all, &recorded, |_, entry| entry.id == "0");
+            let found = relations(&all, &recorded, |_, entry| entry.id == "0", |_, _| false);
             let known: BTreeSet<ProposalId> = known.into_iter().map(id).collect();
             for (upper, related) in &found {
                 let needed = related.needed(|lower| known.contains(&lower.id));

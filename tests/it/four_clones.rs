@@ -702,7 +702,8 @@ impl World {
 
 /// What does not depend on what else a clone has.
 fn comparable(mut item: Value) -> Value {
-    let own = ["short_id", "stands_on", "lower_revised", "same_lines", "conflict", "marks"];
+    let of_others = ["stands_on", "lower_revised", "same_lines", "neighbouring"];
+    let own = [&["short_id", "conflict", "marks"][..], &of_others].concat();
     item.as_object_mut().expect("an object").retain(|key, _| !own.contains(&key.as_str()));
     item
 }

@@ -70,6 +70,50 @@ fn those_for_the_same_lines_are_named_on_both() {
 }
 
 #[test]
+fn adjacent_lines_are_neighbouring_where_both_apply() {
+    let repo = scene();
+    let one = propose(&repo, "line 5\n", "one\n");
+    let two = propose(&repo, "line 6\n", "two\n");
+    assert!(item(&repo, &one).get("same_lines").is_none());
+    assert_eq!(item(&repo, &one)["neighbouring"], json!([two]));
+    assert_eq!(item(&repo, &two)["neighbouring"], json!([one]));
+    repo.aye(&["apply", &one, &two, "--yes"]).ok();
+    assert!(repo.text("f").contains("one\ntwo\n"));
+    // Git's merge refuses adjacent lines, and a patch has no text to find again.
+    repo.commit("one and two");
+    let patch = |old: &str, new: &str| {
+        let text = repo.text("f");
+        repo.write("f", text.replace(old, new));
+        let diff = repo.git(&["diff", "f"]);
+        repo.write("f", text);
+        let propose = repo.cmd(&["propose", "--patch", "-", "-q"]).env("AYE_AGENT", "codex");
+        propose.stdin(diff + "\n").run().ok().id()
+    };
+    let [one, two] = [patch("line 8", "eight"), patch("line 9", "nine")];
+    assert_eq!(item(&repo, &one)["same_lines"], json!([two]));
+    assert!(item(&repo, &one).get("neighbouring").is_none());
+    repo.aye(&["apply", &one, &two, "--yes"]).fails("conflict", 5);
+}
+
+#[test]
+fn review_names_a_taken_proposal_only_where_its_taken_hunks_conflict() {
+    use crate::support::terminal::Terminal;
+    let lines: String = (1..=30).map(|n| format!("line {n}\n")).collect();
+    for (answers, taken) in [(["y", "n"], "you took"), (["n", "y"], "that you did not take")] {
+        let repo = Repo::with(&[("f", lines.as_str())]);
+        let edits = [["f", "line 5\n", "LINE 5\n"], ["f", "line 25\n", "LINE 25\n"]];
+        let edits = repo.edits(&edits);
+        let both = repo.agent("codex", &["propose", "--from-json", &edits, "-q"]).ok().id();
+        let other = propose(&repo, "line 5\n", "five\n");
+        let mut t = Terminal::review(&repo, &[]);
+        t.sees(&both).sees("(1/2)").sees("]? ").types(answers[0]);
+        t.sees("(2/2)").sees("]? ").types(answers[1]);
+        t.sees(&other).sees("⇄").sees(taken).sees("]? ").types("qk");
+        t.ends();
+    }
+}
+
+#[test]
 fn a_dry_run_names_the_one_that_is_in_the_way() {
     let repo = scene();
     let one = propose(&repo, "line 5\n", "one\n");

@@ -84,11 +84,12 @@ pub(super) fn named(view: &View, found: Option<&Relations>) -> Result<Vec<Relate
         (lower.id.clone(), how)
     });
     let same = found.same_lines.named.iter().map(|id| (id.clone(), RelatedAs::SameLines));
+    let near = found.neighbouring.named.iter().map(|id| (id.clone(), RelatedAs::Neighbouring));
     let one = |(id, how): (ProposalId, RelatedAs)| {
         let proposed_by = view.proposal(&id)?.proposed_by;
         Ok(Related { id, proposed_by, how })
     };
-    below.chain(same).map(one).collect()
+    below.chain(same).chain(near).map(one).collect()
 }
 
 /// `on` are the proposals below.

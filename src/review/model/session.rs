@@ -8,6 +8,7 @@ use super::answers::{Intent, SavedAnswers};
 use super::review::{Decision, Review, Unit};
 use crate::changeset::FileChange;
 use crate::changeset::marks::Mark;
+use crate::changeset::merge::{MergeLabels, MergeOutcome, merge};
 use crate::proposal::ProposalId;
 use crate::proposal::event::Comment;
 
@@ -83,6 +84,21 @@ impl ReviewSlot {
         }
         let changes = review.changes();
         if changes.is_empty() { Verdict::Nothing } else { Verdict::Part(changes) }
+    }
+
+    /// True if `changes` of the same files conflict with what is taken.
+    pub fn conflicts_with(&self, changes: &[FileChange]) -> bool {
+        let Verdict::Part(taken) = self.verdict() else { return true };
+        changes.iter().any(|change| {
+            let Some(other) = taken.iter().find(|other| other.path == change.path) else {
+                return false;
+            };
+            let sides = MergeLabels { ours: "", theirs: "" };
+            let bytes = [&change.before, &other.after, &change.after]
+                .map(|file| file.as_ref().map(|file| &file.bytes[..]));
+            let [Some(base), Some(ours), Some(theirs)] = bytes else { return true };
+            !matches!(merge(base, ours, theirs, sides), MergeOutcome::Clean(_))
+        })
     }
 
     /// `None` without answers, or if decided elsewhere.

@@ -1,6 +1,6 @@
 //! The header above a proposal's first hunk. Pure; escapes everything from a proposal.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::earlier_comments;
 use super::host::{Content, EarlierComment, Header, Related, RelatedAs};
@@ -29,7 +29,7 @@ pub(super) fn header(
     content: &Content,
     position: usize,
     count: usize,
-    taken: &BTreeSet<ProposalId>,
+    taken: &BTreeMap<ProposalId, bool>,
     options: &Options,
 ) -> String {
     let Header { id, prefix, .. } = &content.header;
@@ -127,23 +127,31 @@ pub(super) fn marks(marks: &[Mark], options: &Options, limited: bool) -> String 
     out
 }
 
-/// `taken` are proposals to be applied, at least in part.
-fn relation(related: &Related, taken: &BTreeSet<ProposalId>) -> (Role, String) {
+/// `taken` as from `Terminal::taken`.
+fn relation(related: &Related, taken: &BTreeMap<ProposalId, bool>) -> (Role, String) {
     let Related { id, proposed_by, how } = related;
     let other = format!("{id} by {}", escape::name(proposed_by));
-    match (how, taken.contains(id)) {
-        (RelatedAs::Below, true) => (Role::Plain, format!("↳ stands on {other}, which you took")),
-        (RelatedAs::Below, false) => (Role::Warn, format!("↳ stands on {other}: that one first")),
+    match (how, taken.get(id)) {
+        (RelatedAs::Below, Some(_)) => {
+            (Role::Plain, format!("↳ stands on {other}, which you took"))
+        }
+        (RelatedAs::Below, None) => (Role::Warn, format!("↳ stands on {other}: that one first")),
         (RelatedAs::BelowRevised, _) => {
             (Role::Warn, format!("↳ stands on an earlier revision of {other}"))
         }
-        (RelatedAs::SameLines, true) => {
+        (RelatedAs::SameLines, Some(true)) => {
             let text =
                 format!("⇄ you took {other}, which changes the same lines: one of them only");
             (Role::Warn, text)
         }
-        (RelatedAs::SameLines, false) => {
+        (RelatedAs::SameLines, Some(false)) => {
+            (Role::Plain, format!("⇄ same lines as a hunk of {other} that you did not take"))
+        }
+        (RelatedAs::SameLines, None) => {
             (Role::Warn, format!("⇄ same lines as {other}: one of them only"))
+        }
+        (RelatedAs::Neighbouring, _) => {
+            (Role::Plain, format!("⇄ next to lines of {other}: both can be applied"))
         }
     }
 }

@@ -129,6 +129,8 @@ pub enum RelatedAs {
     BelowRevised,
     /// Both change the same lines: only one can be applied as it is.
     SameLines,
+    /// Both change the same or adjacent lines, and both can be applied.
+    Neighbouring,
 }
 
 #[derive(Debug)]

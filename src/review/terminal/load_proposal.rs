@@ -1,6 +1,6 @@
 //! Loads and splits the proposal that the session reaches, and restores its answers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::host::{Content, LoadResult};
 use super::{Terminal, head, overview, screen};
@@ -83,7 +83,8 @@ impl Terminal<'_> {
 
     fn open(&mut self, at: usize, mut content: Box<Content>) -> Result<()> {
         let count = self.session.slots().len();
-        let header = head::header(&content, at, count, &self.taken(), &self.console.options);
+        let header =
+            head::header(&content, at, count, &self.taken(&content), &self.console.options);
         self.console.write(&header)?;
         let now = ShownRevision { revision: content.revision.clone(), on: content.lower.clone() };
         let known = self.reached[at].replace(now.clone());
@@ -139,9 +140,13 @@ impl Terminal<'_> {
         Ok(())
     }
 
-    /// Proposals to be applied, at least in part.
-    pub(super) fn taken(&self) -> BTreeSet<ProposalId> {
-        self.those(|slot| slot.intent() == Some(Intent::Apply))
+    /// Related proposals to be applied, at least in part; true if that conflicts with `content`.
+    pub(super) fn taken(&self, content: &Content) -> BTreeMap<ProposalId, bool> {
+        let related =
+            |id: &ProposalId| content.header.related.iter().any(|related| related.id == *id);
+        let slots = self.session.slots().iter().filter(|slot| related(&slot.ticket.id));
+        let taken = slots.filter(|slot| slot.intent() == Some(Intent::Apply));
+        taken.map(|slot| (slot.ticket.id.clone(), slot.conflicts_with(&content.changes))).collect()
     }
 
     /// Proposals not applied, or not in full.

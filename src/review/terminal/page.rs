@@ -28,7 +28,7 @@ impl Terminal<'_> {
         let Some(current) = &self.current else { return Ok(()) };
         let (at, content, options) = (current.at, &current.content, &self.console.options);
         let count = self.session.slots().len();
-        let mut text = head::header(content, at, count, &self.taken(), options);
+        let mut text = head::header(content, at, count, &self.taken(content), options);
         // The header has all of a short description.
         let description = content.header.description.as_ref();
         if let Some(description) = description.filter(|text| head::is_cut(text)) {
