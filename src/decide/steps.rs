@@ -1,6 +1,8 @@
 //! Approved steps, each from one content of a file to another.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
 
 use super::decision_plan::entry;
 use crate::changeset::RepoPath;
@@ -11,9 +13,12 @@ use crate::proposal::manifest::{EntryOutcome, Manifest, ManifestEntry, OtherChan
 use crate::proposal::state::{Approval, Decision};
 use crate::proposal::steps::{FileStep, decision_steps, revision_steps};
 use crate::proposal::{Actor, Entry, Proposal, ProposalId, codes, trailers};
-use crate::store::View;
+use crate::store::{Filter, View};
 
 const MOST_STEPS: usize = 256;
+
+/// Contents, each with the undone applies on the way to it.
+const MOST_STATES: usize = 1 << 10;
 
 #[derive(Debug, Default)]
 pub struct Steps {
@@ -157,30 +162,69 @@ impl<'v, 's> StepSearch<'v, 's> {
         Self { view, except: &except.id, known: BTreeMap::new() }
     }
 
-    /// True if applies by people lead `path` from one content to the other. Only the newest are
-    /// searched. The memo suggests steps; a step counts only if the thread has it.
+    /// True if applies and undos by people lead `path` from one content to the other. Only the
+    /// newest are searched. The memo suggests steps; a step counts only if the thread has it.
     pub(super) fn leads(
         &mut self,
         path: &RepoPath,
         from: &Option<Entry>,
         to: &Option<Entry>,
     ) -> Result<bool> {
+        let mut applies = self.view.approved_steps(path)?;
+        applies.retain(|(id, _)| id != self.except);
+        applies.truncate(MOST_STEPS);
+        let undone = self.undone_steps(path)?;
         // Most files hold content that nobody has approved.
-        let mut steps = self.view.approved_steps(path)?;
-        if !steps.iter().any(|(_, step)| step.after == *to) {
+        let backs = undone.iter().map(|[_, back]| back);
+        if !applies.iter().map(|(_, step)| step).chain(backs).any(|step| step.after == *to) {
             return Ok(false);
         }
-        steps.truncate(MOST_STEPS);
-        steps.retain(|(id, _)| id != self.except);
-        // The order of applies does not matter here.
-        let mut reached = vec![from.clone()];
-        while let Some(at) = steps.iter().position(|(_, step)| reached.contains(&step.before)) {
-            let (id, step) = steps.swap_remove(at);
-            if self.steps_of(&id)?.contains(&step) {
-                reached.push(step.after);
+        // The order of decisions does not matter here. An undone apply counts with its undo only.
+        let mut reached = vec![(from.clone(), BTreeSet::new())];
+        let mut next = 0;
+        while let Some((at, open)) = reached.get(next).filter(|_| next < MOST_STATES).cloned() {
+            next += 1;
+            let mut found = Vec::new();
+            for (id, step) in applies.iter().filter(|(_, step)| step.before == at) {
+                if self.steps_of(id)?.contains(step) {
+                    found.push((step.after.clone(), open.clone()));
+                }
+            }
+            for (pair, [made, back]) in undone.iter().enumerate() {
+                let with = open.iter().copied().chain([pair]).collect();
+                let without = open.iter().copied().filter(|other| *other != pair).collect();
+                let ways = [(made, with), (back, without)].into_iter();
+                let ways = ways.filter(|(step, _)| step.before == at);
+                found.extend(ways.map(|(step, open)| (step.after.clone(), open)));
+            }
+            for state in found {
+                if !reached.contains(&state) {
+                    reached.push(state);
+                }
             }
         }
-        Ok(reached.contains(to))
+        Ok(reached.iter().any(|(at, open)| at == to && open.is_empty()))
+    }
+
+    /// Steps of `path` by applies that a person undid, each with the step of its undo.
+    fn undone_steps(&self, path: &RepoPath) -> Result<Vec<[FileStep; 2]>> {
+        let filter = Filter { path: Some(path.as_bstr().to_string()), ..Filter::default() };
+        let mut found = Vec::new();
+        for summary in self.view.proposals(&filter, DateTime::<Utc>::MIN_UTC)? {
+            if !summary.is_undone || summary.contested {
+                continue;
+            }
+            let proposal = self.view.proposal(&summary.id)?;
+            for (undone, undo) in proposal.undone.iter().zip(&proposal.undos) {
+                let made = decision_steps(&proposal, undone).into_iter();
+                let mut made = made.filter(|it| it.path == *path && undone.is_by_a_person());
+                let back = of_undo(self.view, &proposal, undo)?.into_iter();
+                let mut back = back.filter(|it| it.path == *path);
+                found.extend(made.next().zip(back.next()).map(<[FileStep; 2]>::from));
+            }
+        }
+        found.truncate(MOST_STEPS);
+        Ok(found)
     }
 
     fn steps_of(&mut self, id: &ProposalId) -> Result<&[FileStep]> {

@@ -102,6 +102,22 @@ fn a_planted_line_is_approved_where_the_residue_is_taken() {
 }
 
 #[test]
+fn an_undo_in_the_same_file_leaves_nothing_unapproved() {
+    let repo = Repo::with(&[("f", numbers(&[]))]);
+    let [a, b, c] = ["5", "15", "25"]
+        .map(|line| propose(&repo, "f", &format!("\n{line}\n"), &format!("\nnew {line}\n")));
+    for words in [["apply", &a], ["apply", &b], ["undo", &a]] {
+        repo.aye(&[&words[..], &["--yes"]].concat()).ok();
+    }
+    assert!(!repo.aye(&["apply", &c, "--yes"]).ok().err().contains("approved"));
+    // Applied again, the undone one is explained by its own undo.
+    assert!(!repo.aye(&["apply", &a, "--yes"]).ok().err().contains("approved"));
+    let message = format!("Land\n\nProposal-Id: {a}\nProposal-Id: {b}\nProposal-Id: {c}");
+    repo.git(&["commit", "-q", "-a", "-m", &message]);
+    repo.aye(&LAST).ok();
+}
+
+#[test]
 fn a_moved_base_is_shown_as_it_will_be_written() {
     let repo = Repo::with(&[("conf.toml", "[prod]\nlogin_without_password = false\n")]);
     repo.write("conf.toml", "[test]\nlogin_without_password = false\n");
