@@ -65,6 +65,7 @@ pub fn options(context: &Context, repository: &Repository) -> Options {
         syntax: terminal,
         all: false,
         numbers: false,
+        ignore_space: false,
     }
 }
 

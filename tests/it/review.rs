@@ -432,7 +432,8 @@ fn every_looking_key_looks_and_decides_nothing() {
     t.types("g").sees("Esc").types("3\r").sees("changed 35").sees("(3/3)");
     t.types("/").sees("Search").types("Changed 20\r").sees("found").sees("(3/3)");
     t.types("/").sees("Search").types("changed 20\r").sees("(2/3)");
-    t.types("w").sees("[-line-]{+changed+} 20").sees("(2/3)").types("w").sees("-line 20");
+    t.types("w").sees("-line 20").sees("(2/3)").types("w").sees("-line 20").sees("(2/3)");
+    t.types("v").sees("[-line-]{+changed+} 20").sees("(2/3)").types("v").sees("-line 20");
     t.sees("(2/3)").types("o").sees(" line 0\n").sees(" line 39").sees("(2/3)");
     t.types("p").sees("changed").sees("+changed 35").sees("(2/3)");
     t.types("?").sees("take").sees("Esc").sees("(2/3)");

@@ -336,6 +336,37 @@ fn lines_of_hunks_that_were_walked_through_were_shown() {
 }
 
 #[test]
+fn whitespace_is_hidden_on_request_and_decided_all_the_same() {
+    let line = |n: usize| format!("line {n};\n");
+    let before: String = (1..=9).map(line).collect();
+    let body: String = (3..=7).map(|n| format!("    {}", line(n))).collect();
+    let after = [&line(1), &line(2), "if x {\n", &body, "}\n", &line(8), &line(9)].concat();
+    let repo = Repo::with(&[("a", &before)]);
+    rewrite(&repo, "a", &after, "Wrap");
+    let changed = |args: &[&str]| -> Vec<String> {
+        let out = repo.aye(args).ok().out();
+        let lines = out.lines().filter(|line| line.starts_with(['+', '-']));
+        lines
+            .filter(|line| !line.starts_with("+++") && !line.starts_with("---"))
+            .map(str::to_owned)
+            .collect()
+    };
+    let id = repo.aye(&["list", "--json"]).ok().json()["proposals"][0]["proposal_id"].clone();
+    let id = id.as_str().expect("an id");
+    assert_eq!(changed(&["diff", id]).len(), 12);
+    for command in [&["diff", id, "-w"][..], &["diff", id, "-w", "--hunks"], &["show", id, "-w"]] {
+        assert_eq!(changed(command), ["+if x {", "+}"]);
+    }
+    repo.aye(&["diff", id, "-w", "--patch"]).exits(2);
+    // Hidden lines were not shown, until the last screen or the hunk shows them.
+    let mut t = review(&repo);
+    t.sees("-line 3;").sees("]? ").types("w").sees("10 changed lines").sees("]? ").types("y");
+    t.sees("Write").types("y").sees("applied");
+    assert_eq!(t.ends(), 0);
+    assert_eq!((repo.text("a"), unshown(&repo)), (after, 0));
+}
+
+#[test]
 fn a_conflict_is_reported_on_the_last_screen_and_not_offered() {
     let repo = Repo::with(&[("a.txt", "line\n")]);
     let first = replace(&repo, "a.txt", "line", "A");

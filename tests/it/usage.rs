@@ -140,7 +140,10 @@ fn each_flag_stands_under_its_own_heading() {
         ("Patch options", &["-R, --reverse", "-p, --strip", "--fuzz", "--unidiff-zero"]),
         (
             "Diff options",
-            &["--stat", "--name-only", "--word-diff", "-p, --patch", "--hunks", "-U, --unified"],
+            &[
+                "--stat", "--name-only", "--word-diff", "-p, --patch", "--hunks", "-U, --unified",
+                "-w, --ignore-all-space",
+            ],
         ),
     ];
     let repo = Repo::outside();

@@ -115,6 +115,12 @@ impl fmt::Display for Counts {
     }
 }
 
+impl Counts {
+    pub fn sum(self) -> usize {
+        self.added + self.removed
+    }
+}
+
 impl std::ops::AddAssign for Counts {
     fn add_assign(&mut self, other: Self) {
         self.added += other.added;
@@ -237,6 +243,30 @@ impl<'a> Diff<'a> {
         hunk.edits.clone().map(|edit| self.hunk(edit..edit + 1, context)).collect()
     }
 
+    /// `hunk` without lines that differ in whitespace alone, as in `git diff -w`: one hunk of the
+    /// same lines.
+    pub fn ignoring_space(&self, hunk: &Hunk) -> (Diff<'_>, Hunk) {
+        let before = without_space(self.before.lines(hunk.before.clone()));
+        let after = without_space(self.after.lines(hunk.after.clone()));
+        let mut edits = Diff::new(before, after).edits;
+        for edit in &mut edits {
+            let lower = |range: &Range<usize>, by: usize| range.start + by..range.end + by;
+            edit.before = lower(&edit.before, hunk.before.start);
+            edit.after = lower(&edit.after, hunk.after.start);
+        }
+        let hunk = Hunk { edits: 0..edits.len(), ..hunk.clone() };
+        (Diff { before: self.before.borrowed(), after: self.after.borrowed(), edits }, hunk)
+    }
+
+    /// The whole file as one hunk.
+    pub fn whole(&self) -> Hunk {
+        Hunk {
+            before: 0..self.before.len(),
+            after: 0..self.after.len(),
+            edits: 0..self.edits.len(),
+        }
+    }
+
     /// Removed before added lines in each edit.
     pub fn lines<'d>(&'d self, hunk: &Hunk) -> impl Iterator<Item = Line<'d>> + use<'d, 'a> {
         let mut edits = self.edits[hunk.edits.clone()].iter();
@@ -275,7 +305,7 @@ impl<'a> Diff<'a> {
             (before, after) = (before + 1, after + 1);
             Some(Line {
                 side: LineSide::Context,
-                bytes: self.before.line(before - 1),
+                bytes: self.after.line(after - 1),
                 before: Some(before - 1),
                 after: Some(after - 1),
             })
@@ -292,6 +322,16 @@ impl<'a> Diff<'a> {
                 line.first().is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'$'))
             })
     }
+}
+
+fn without_space(lines: &[u8]) -> Vec<u8> {
+    let is_space = |byte: u8| byte != b'\n' && (byte.is_ascii_whitespace() || byte == b'\x0b');
+    let mut out: Vec<u8> = lines.iter().copied().filter(|byte| !is_space(*byte)).collect();
+    // A missing LF at the end is whitespace, too.
+    if !lines.is_empty() && !lines.ends_with(b"\n") {
+        out.push(b'\n');
+    }
+    out
 }
 
 /// True if a line diff costs more than a list or a review may take. Time grows with the square of

@@ -25,6 +25,10 @@ impl<'a> Text<'a> {
         Self { bytes, ends }
     }
 
+    pub(super) fn borrowed(&self) -> Text<'_> {
+        Text { bytes: Cow::Borrowed(&self.bytes), ends: self.ends.clone() }
+    }
+
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -28,6 +28,9 @@ pub struct DiffArgs {
     /// Unchanged lines around changes.
     #[arg(short = 'U', long, value_name = "N")]
     pub unified: Option<usize>,
+    /// Without lines that differ in whitespace alone; they are counted.
+    #[arg(short = 'w', long, conflicts_with_all = ["stat", "name_only", "patch"])]
+    pub ignore_all_space: bool,
 }
 
 pub fn bytes(
@@ -59,6 +62,7 @@ pub(super) fn text(
     };
     let mut options = pager::options(context, repository);
     options.all = all;
+    options.ignore_space = args.ignore_all_space;
     if let Some(lines) = args.unified {
         options.context = lines;
     }

@@ -17,6 +17,7 @@ use crate::changeset::FileChange;
 use crate::changeset::change_entry::{ChangeEntry, entries};
 use crate::changeset::hunks::{CONTEXT, Diff, Hunk, MOST_BYTES};
 use crate::changeset::path::RepoPath;
+use crate::text::counted;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
@@ -40,6 +41,8 @@ pub struct Options {
     pub all: bool,
     /// Line numbers of the new content, in the unified layout.
     pub numbers: bool,
+    /// Leaves out lines that differ in whitespace alone, and counts them.
+    pub ignore_space: bool,
 }
 
 impl Default for Options {
@@ -52,6 +55,7 @@ impl Default for Options {
             syntax: false,
             all: false,
             numbers: false,
+            ignore_space: false,
         }
     }
 }
@@ -152,13 +156,30 @@ pub fn push_entry(out: &mut String, entry: &ChangeEntry<'_>, options: &Options) 
     } else {
         Diff::new(entry.old_bytes(), entry.new_bytes())
     };
-    let mut painter = Painter::new(entry.path, &diff, options);
+    let whole = diff.whole();
+    let finer = options.ignore_space.then(|| diff.ignoring_space(&whole).0);
+    let hidden = finer.as_ref().map_or(0, |finer| hidden(&diff, &whole, finer));
+    let diff = finer.as_ref().unwrap_or(&diff);
+    let mut painter = Painter::new(entry.path, diff, options);
     for hunk in diff.hunks(options.context) {
-        for line in painter.rows(&diff, &hunk, options, None).lines {
+        for line in painter.rows(diff, &hunk, options, None).lines {
             out.push_str(&line);
             out.push('\n');
         }
     }
+    out.extend(hidden_note(hidden, &options.palette).map(|note| note + "\n"));
+}
+
+/// Changed lines of `hunk` that `finer`, its diff without whitespace, does not show.
+pub fn hidden(diff: &Diff<'_>, hunk: &Hunk, finer: &Diff<'_>) -> usize {
+    diff.counts_of(hunk.edits.clone()).sum().saturating_sub(finer.counts().sum())
+}
+
+/// `None` for no hidden lines.
+pub fn hidden_note(hidden: usize, palette: &Palette) -> Option<String> {
+    let lines = counted(hidden, "changed line");
+    let text = format!("… {lines} not shown: only whitespace differs");
+    (hidden > 0).then(|| palette.paint(Role::Dim, text))
 }
 
 #[cfg(test)]

@@ -85,7 +85,8 @@ impl ReviewSession {
             add(count > 1, 'g', "list the hunks and go to one");
             add(count > 1, '/', "search in this proposal");
             add(self.can_undo(), 'u', "undo the last decision");
-            add(text, 'w', "word by word");
+            add(text, 'w', "without changes of whitespace");
+            add(text, 'v', "word by word");
             add(is_hunk && fits, '+', "show more lines around it");
             add(is_hunk && fits && facilities.has_context, '-', "show fewer lines around it");
             if is_folded {

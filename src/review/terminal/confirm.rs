@@ -114,7 +114,8 @@ impl Terminal<'_> {
     pub(super) fn show_last(&mut self, decided: &[PlannedDecision]) -> Result<Vec<UnshownLines>> {
         let limit = self.limit();
         // Unshown lines are counted in lines of the unified diff.
-        let options = Options { layout: Layout::Unified, ..self.diff_options() };
+        let options =
+            Options { layout: Layout::Unified, ignore_space: false, ..self.diff_options() };
         let is_shown = |one: &&PlannedDecision| matches!(one.outlook, Some(Ok(_)));
         let earlier = decided.iter().filter(is_shown).map(|one| self.seen.of(one.at)).collect();
         let (blocks, counted) = last_screen::screen(&outlooks(decided), earlier, &options, limit);
@@ -134,7 +135,11 @@ impl Terminal<'_> {
     }
 
     fn page_last(&mut self, decided: &[PlannedDecision]) -> Result<()> {
-        let options = Options { layout: Layout::Unified, ..self.console.options.clone() };
+        let options = Options {
+            layout: Layout::Unified,
+            ignore_space: false,
+            ..self.console.options.clone()
+        };
         let (blocks, _) = last_screen::screen(&outlooks(decided), Vec::new(), &options, usize::MAX);
         let mut text = String::new();
         blocks.iter().for_each(|block| block.push(&mut text));

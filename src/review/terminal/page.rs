@@ -17,7 +17,7 @@ impl Terminal<'_> {
         let edited = review.edited(review.units()[at].file);
         let entry = ChangeEntry { after: edited.as_ref().or(file.after.as_ref()), ..file.entry() };
         let mut text = String::new();
-        let options = Options { context: usize::MAX / 4, ..self.console.options.clone() };
+        let options = Options { context: usize::MAX / 4, ..self.all_lines() };
         diff::push_entry(&mut text, &entry, &options);
         self.host.page(&text)?;
         self.seen.paged(self.session.position(), &entry);
@@ -26,7 +26,7 @@ impl Terminal<'_> {
 
     pub(super) fn page_proposal(&mut self) -> Result<()> {
         let Some(current) = &self.current else { return Ok(()) };
-        let (at, content, options) = (current.at, &current.content, &self.console.options);
+        let (at, content, options) = (current.at, &current.content, &self.all_lines());
         let count = self.session.slots().len();
         let mut text = head::header(content, at, count, &self.taken(content), options);
         // The header has all of a short description.
@@ -63,11 +63,15 @@ impl Terminal<'_> {
         Ok(())
     }
 
+    fn all_lines(&self) -> Options {
+        Options { ignore_space: false, ..self.console.options.clone() }
+    }
+
     /// The proposed diff, if hunks show other changes to newer files.
     pub(super) fn page_as_proposed(&mut self) -> Result<()> {
         let proposed = self.current.as_ref().and_then(|it| it.content.proposed.as_ref());
         let Some(proposed) = proposed else { return Ok(()) };
-        let diff = diff::changeset(proposed, &self.console.options);
+        let diff = diff::changeset(proposed, &self.all_lines());
         self.host.page(&format!("As it was proposed; the files have changed since:\n\n{diff}"))
     }
 

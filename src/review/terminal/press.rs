@@ -17,7 +17,8 @@ impl Terminal<'_> {
         match key {
             '+' => self.show_context(self.console.options.context.saturating_add(STEP)),
             '-' => self.show_context(self.console.options.context.saturating_sub(STEP)),
-            'w' => self.words(),
+            'v' => self.words(),
+            'w' => self.ignore_space(),
             'o' if !self.is_folded() => self.page_file()?,
             'p' => self.page_proposal()?,
             'O' => self.page_as_proposed()?,
@@ -102,6 +103,12 @@ impl Terminal<'_> {
         if let Some(current) = &mut self.current {
             (current.unit, current.painter) = (None, None);
         }
+    }
+
+    fn ignore_space(&mut self) {
+        let options = &mut self.console.options;
+        options.ignore_space = !options.ignore_space;
+        self.show_again();
     }
 
     fn search(&mut self) -> AskResult<Option<String>> {

@@ -243,9 +243,12 @@ impl UnitPage<'_> {
         painter: &mut Painter,
     ) {
         let mut left = self.limit;
-        let mut more = 0;
+        let (mut more, mut hidden) = (0, 0);
         let mut rows = Vec::new();
         for hunk in hunks {
+            let finer = self.options.ignore_space.then(|| diff.ignoring_space(hunk));
+            hidden += finer.as_ref().map_or(0, |(finer, _)| diff::hidden(diff, hunk, finer));
+            let (diff, hunk) = finer.as_ref().map_or((diff, *hunk), |(diff, hunk)| (diff, hunk));
             let limit = (self.limit < usize::MAX).then_some(left);
             let shown = painter.rows(diff, hunk, self.options, limit);
             left = left.saturating_sub(shown.lines.len());
@@ -263,6 +266,9 @@ impl UnitPage<'_> {
         if !rows.is_empty() {
             let header = diff::header(&file.entry(), &self.options.palette);
             self.blocks.push(Block::Diff { header, rows });
+        }
+        if let Some(note) = diff::hidden_note(hidden, &self.options.palette) {
+            self.line(&note);
         }
         if more > 0 {
             let text = format!("… {}, p shows them", counted(more, "more line"));
