@@ -39,7 +39,7 @@ impl<'root> Directories<'root> {
             self.recent[index..].rotate_left(1);
             return Ok(DirectoryLookup::Directory(Rc::clone(&self.recent[last].1)));
         }
-        let place = match self.from_parent(path) {
+        let place = match self.open_from_parent(path) {
             Some(directory) => DirectoryLookup::Directory(directory),
             None => self.root.directory(path)?,
         };
@@ -53,7 +53,7 @@ impl<'root> Directories<'root> {
     }
 
     /// From the root, every directory on the way would be resolved again.
-    fn from_parent(&mut self, path: &BStr) -> Option<Rc<Dir>> {
+    fn open_from_parent(&mut self, path: &BStr) -> Option<Rc<Dir>> {
         let above = parent(path);
         let is_near = |known: &BString| known == above || parent(known.as_bstr()) == above;
         if above.is_empty() || !self.recent.iter().any(|(known, _)| is_near(known)) {
