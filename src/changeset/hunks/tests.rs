@@ -121,6 +121,21 @@ proptest! {
     }
 
     #[test]
+    fn without_whitespace_both_sides_are_whole(before in content(), after in content()) {
+        let diff = Diff::new(&before, &after);
+        for hunk in diff.hunks(3) {
+            let (finer, part) = diff.ignoring_space(&hunk);
+            let (mut old, mut new) = (Vec::new(), Vec::new());
+            for line in finer.lines(&part) {
+                if line.side != LineSide::Added { old.extend(without_space(line.bytes)); }
+                if line.side != LineSide::Removed { new.extend_from_slice(line.bytes); }
+            }
+            prop_assert_eq!(old, without_space(diff.before().lines(hunk.before.clone())));
+            prop_assert_eq!(new, diff.after().lines(hunk.after.clone()));
+        }
+    }
+
+    #[test]
     fn around_the_one_edit_of_what_is_large_all_is_alike(before in content(), after in content()) {
         prop_assume!(before != after);
         let LineEdit { before: a, after: b } = one_edit(&before, &after);

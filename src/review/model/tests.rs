@@ -169,7 +169,7 @@ fn memory_is_shown_by_section_and_decided_as_a_whole() {
         assert_eq!(s.act(action), Err(Refusal::DECIDED_AS_WHOLE));
     }
     let keys: String = s.keys(Facilities::default()).iter().map(|key| key.key).collect();
-    assert_eq!(keys, "cjg/w+opARx>q?");
+    assert_eq!(keys, "cjg/wv+opARx>q?");
     s.act(Action::Next).unwrap();
     assert_eq!(s.slots()[0].verdict(), Verdict::Open { decided: 0, total: 4 });
     s.act(Action::ApplyAll).unwrap();
@@ -184,9 +184,9 @@ fn the_legend_lists_only_what_applies() {
         s.keys(Facilities::default()).iter().map(|key| key.key).collect()
     };
     let mut s = session(&[three_hunks()]);
-    assert_eq!(legend(&s), "ynadlecjg/w+opARx>q?");
+    assert_eq!(legend(&s), "ynadlecjg/wv+opARx>q?");
     s.act(Action::Take).unwrap();
-    assert_eq!(legend(&s), "ynadlecjkg/uw+opARx>q?");
+    assert_eq!(legend(&s), "ynadlecjkg/uwv+opARx>q?");
     s.act(Action::TakeFile).unwrap();
     assert_eq!(legend(&s), "u<Wq?");
     let near = change("b", Some("1\n2\n3\n4\n5\n"), Some("1\nx\n3\ny\n5\n"));
