@@ -26,7 +26,7 @@ const MOST_RANGES: usize = 1 << 21;
 const MOST_LEFT: usize = 1 << 10;
 
 /// How many changes of the same or adjacent lines are merged; further ones count as conflicts.
-const MOST_MERGED: usize = 64;
+const MOST_MERGED: usize = 32;
 
 /// Compares proposals with HEAD and the work tree: see `View::relations`. Reads a file only if one
 /// proposal starts from another's result, or their lines meet.
