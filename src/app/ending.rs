@@ -56,7 +56,7 @@ pub fn refuse_unsubmitted(store: &Store, home: &SessionStore, name: &str) -> Res
 /// commits.
 ///
 /// # Errors
-/// As `Strays::rescue`, before any removal, and `Home::remove`.
+/// As `IgnoredFiles::rescue`, before any removal, and `SessionStore::remove`.
 pub fn end(
     repository: &Repository,
     home: &SessionStore,

@@ -81,8 +81,8 @@ pub(super) fn check_description(description: Option<&str>) -> Result<()> {
 /// Records `draft` unless an equal proposal is pending, and resets files if it asks for that.
 ///
 /// # Errors
-/// `description_invalid`; `secret_detected` if `aye.scan` is `block`; as `TakeBack`. Errors of
-/// `TakeBack::run` name the proposal, which remains.
+/// `description_invalid`; `secret_detected` if `aye.scan` is `block`; as `Revert`. Errors of
+/// `Revert::run` name the proposal, which remains.
 pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<ProposalOutcome> {
     let Session { store, caller, now } = session;
     let _head = store.repository().pin_head();

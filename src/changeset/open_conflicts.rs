@@ -14,7 +14,7 @@ const ANCESTOR: &str = "base: what the proposal was made on";
 pub struct ConflictedFile {
     pub path: RepoPath,
     pub reason: ConflictReason,
-    /// Lines (from 0) of the text in [`Open::changes`] from marker to marker. Empty if lines cannot
+    /// Lines (from 0) of the text in `OpenConflicts::changes` from marker to marker. Empty if lines cannot
     /// show the conflict: the whole file is unfit.
     pub regions: Vec<Range<usize>>,
     /// A person can write the result instead.

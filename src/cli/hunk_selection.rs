@@ -156,7 +156,7 @@ fn split(
     Ok((part, rest(review)))
 }
 
-/// As [`decide::changed`]; the hint ends with the id.
+/// As `decide::changed_since_shown`; the hint ends with the id.
 fn changed(proposal: &Proposal, what: &str, hint: &str) -> Error {
     decide::changed_since_shown(proposal, what).hint(format!("{hint} {}", proposal.id))
 }

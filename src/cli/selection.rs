@@ -54,7 +54,7 @@ impl ProposalArgs {
     /// Lists each proposal once; all are pending or contested.
     ///
     /// # Errors
-    /// As [`One::find`]; `not_pending`.
+    /// As `ProposalArg::find`; `not_pending`.
     pub fn pending(&self, context: &Context, view: &View) -> Result<Vec<Proposal>> {
         let now = context.now;
         if self.ids.is_empty() {

@@ -10,7 +10,7 @@ use crate::changeset::RepoPath;
 use crate::changeset::unreviewed::{self, Linguist};
 
 impl Repository {
-    /// The reasons why some of `paths` are not read line by line; see [`quiet::reason`]. The
+    /// The reasons why some of `paths` are not read line by line; see `unreviewed::reason`. The
     /// attributes are the work tree's; if they cannot be read the paths alone decide.
     pub fn quiet<'p>(
         &self,

@@ -40,7 +40,7 @@ impl ScanWarning {
     }
 }
 
-/// Warnings of [`lines`] and [`files`], and an ignored path that makes the proposal private. `said`
+/// Warnings of `line_warnings` and `file_warnings`, and an ignored path that makes the proposal private. `said`
 /// pairs further texts with their names.
 ///
 /// # Errors

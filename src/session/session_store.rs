@@ -104,7 +104,7 @@ impl SessionStore {
     /// Creates missing directories.
     ///
     /// # Errors
-    /// `no_state_directory` if trees cannot be stored; [`Home::open`]'s.
+    /// `no_state_directory` if trees cannot be stored; `SessionStore::open`'s.
     pub fn make(common_dir: &Path, state: &Path) -> Result<Self> {
         let records = PrivateDirectory::make(&common_dir.join("aye"))?.make_inside("sessions")?;
         let trees = trees(common_dir, state);
@@ -251,7 +251,7 @@ impl SessionStore {
         }
     }
 
-    /// Marks the tree as being created: [`Home::clear`] may now remove it, also after a crash.
+    /// Marks the tree as being created: `SessionStore::clear` may now remove it, also after a crash.
     ///
     /// # Errors
     /// `session_tree_exists` if the tree exists without this clone's mark. Another clone may have
@@ -288,10 +288,10 @@ impl SessionStore {
         }
     }
 
-    /// Like [`Home::remove`]; the record stays while part of the tree does.
+    /// Like `SessionStore::remove`; the record stays while part of the tree does.
     ///
     /// One rename moves the tree aside before anything in it is removed. A crash therefore never
-    /// leaves a partial tree that looks like the agent's work; [`Home::finish`] removes the rest.
+    /// leaves a partial tree that looks like the agent's work; `SessionStore::finish_removals` removes the rest.
     pub fn clear(&self, held: &SessionLock) {
         // Waits for readers of the tree.
         let _changing = self.change(&held.name);

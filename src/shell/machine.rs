@@ -14,7 +14,7 @@ pub struct Machine {
     /// As the user sees it.
     pub cwd: PathBuf,
     pub home: Option<PathBuf>,
-    /// Checked by [`World::keeps`].
+    /// Checked by `Machine::keeps`.
     pub environment: Vec<(String, OsString)>,
     pub denied: DenyList,
     pub allowed: Vec<PathBuf>,

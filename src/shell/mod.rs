@@ -1,7 +1,7 @@
 //! The read-only shell: commands that an agent may run without asking.
 //!
 //! The kernel is the guard. aye reads a text just far enough to find the programs it names
-//! ([`text`]), and refuses unlisted ones ([`list`]). Then the system's `sh` runs the text in a
+//! (`parser`), and refuses unlisted ones ([`list`]). Then the system's `sh` runs the text in a
 //! sandbox that is in force before `sh` starts ([`sandbox`]). The sandbox forbids writing, unlisted
 //! programs and the network, and limits reading to the repository and system files. Safety does not
 //! depend on the list: a test runs every hostile command without it.

@@ -157,7 +157,7 @@ fn require_named(session: &Session<'_>, is_everything: bool) -> Result<()> {
 }
 
 /// # Errors
-/// Errors of matching, of `Ground::made` and of `Draft::new`.
+/// Errors of matching, of `EditBase::made` and of `Draft::new`.
 pub fn edits(
     session: &Session<'_>,
     edits: Vec<SnippetEdit>,

@@ -19,7 +19,7 @@ use super::locate::BOM;
 use super::{Snapshot, codes as changes, envelope, unified};
 use crate::error::{Error, Result, codes as general};
 
-/// A patch whose changes all exist gives [`Compiled::already_applied`] and an empty changeset.
+/// A patch whose changes all exist gives `CompiledPatch::already_applied` and an empty changeset.
 ///
 /// # Errors
 /// `patch_invalid` for a malformed patch. `file_not_found`, `file_exists`, `hunk_failed`,

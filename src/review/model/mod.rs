@@ -1,7 +1,7 @@
 //! A review as values: current position, decisions, results.
 //!
-//! [`Review`] splits one proposal into units that are decided one by one. [`Session`] walks several
-//! proposals and records every step for undo. [`Answers`] outlive it. Nothing here reads a
+//! [`Review`] splits one proposal into units that are decided one by one. `ReviewSession` walks several
+//! proposals and records every step for undo. `SavedAnswers` outlive it. Nothing here reads a
 //! terminal, a clock or a repository.
 
 mod answers;
