@@ -35,6 +35,7 @@ pub mod marks;
 pub mod mcp;
 pub mod memory;
 pub mod notify;
+mod outcomes;
 pub mod output;
 mod overview;
 pub mod pager;

@@ -5,7 +5,6 @@ mod call_session;
 mod command;
 mod edit;
 mod instructions;
-mod outcomes;
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -14,13 +13,12 @@ use call_session::{CallSession, gated_top, session_name};
 use command::shell_command;
 use edit::{edit, redirect_read};
 use instructions::{PROPOSE, edit_instruction};
-use outcomes::outcome_text;
 
 use super::hook_file;
 use crate::app::propose::Details;
 use crate::app::{self, session as sessions};
-use crate::cli::Context;
 use crate::cli::session::summary;
+use crate::cli::{Context, outcomes};
 use crate::error::{Error, Exit, Result};
 use crate::harness::{Call, Client, Event, HookReply};
 use crate::process_wait::Wait;
@@ -199,6 +197,10 @@ fn ensure_tree(context: &Context, place: &CallSession, name: &str) -> Result<()>
 
 fn session<'a>(context: &Context, place: &'a CallSession) -> app::Session<'a> {
     context.agent_session(&place.store, place.client.agent, "aye agents hook")
+}
+
+fn outcome_text(context: &Context, place: &CallSession) -> Result<Option<String>> {
+    outcomes::outcome_text(&session(context, place), &place.home, &place.name)
 }
 
 /// A failure in one tree does not stop the others.

@@ -1,22 +1,23 @@
 //! Outcomes of proposals, in words for their agent.
 
-use super::call_session::CallSession;
-use super::session;
-use crate::app::{remark_text, session as sessions, wait};
-use crate::cli::Context;
+use crate::app::{self, remark_text, session as sessions, wait};
 use crate::error::Result;
 use crate::proposal::Status;
 use crate::proposal::event::RevisionReason;
+use crate::session::SessionStore;
 use crate::text::escape;
 
-/// Each outcome is reported once.
-pub(super) fn outcome_text(context: &Context, place: &CallSession) -> Result<Option<String>> {
-    let CallSession { home, name, .. } = place;
+/// Updates the tree to the decisions first. Each outcome is reported once.
+pub(super) fn outcome_text(
+    session: &app::Session<'_>,
+    home: &SessionStore,
+    name: &str,
+) -> Result<Option<String>> {
     if home.record(name).is_err() {
         return Ok(None);
     }
     let changing = home.change(name)?;
-    let news = sessions::news(&session(context, place), home, &changing, name)?;
+    let news = sessions::news(session, home, &changing, name)?;
     let rest = |of: &wait::Document| {
         let rest = news.rests.iter().find(|(decided, _)| *decided == of.proposal_id);
         rest.map(|(_, rest)| rest.as_str())
