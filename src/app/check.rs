@@ -3,16 +3,42 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
+use gix::ObjectId;
 
 use crate::changeset::RepoPath;
 use crate::check::conflict_check::ConflictCheck;
 use crate::check::pending_findings::CheckedProposal;
 use crate::check::pending_paths::PendingPaths;
-use crate::check::{FailOn, Scope, approvals, commits, contested, is_of_its_thread, relations};
-use crate::error::Result;
+use crate::check::{
+    FailOn, Scope, approvals, codes, commits, contested, is_of_its_thread, relations,
+};
+use crate::error::{Error, Result};
 use crate::proposal::{ProposalId, Status};
 use crate::report::Finding;
-use crate::store::{Filter, Store, View};
+use crate::store::{Filter, Store, View, fetch_refspec};
+
+/// Refuses to answer in a clone that has no event and may not have fetched any. Without `ids` that
+/// is one in which nobody has set aye up; otherwise, one where a commit names a proposal.
+///
+/// # Errors
+/// `no_events`.
+pub fn require_events(store: &Store, view: &View, ids: Option<&[ObjectId]>) -> Result<()> {
+    let remotes = store.sync_remotes();
+    let Some(remote) = remotes.first().filter(|_| !view.has_events()) else { return Ok(()) };
+    let is_due = match ids {
+        None => store.clone_id().is_none(),
+        Some(ids) => {
+            let read = |id: &ObjectId| commits::read(store.repository(), *id);
+            ids.iter().any(|id| read(id).is_ok_and(|commit| !commit.proposal_ids.is_empty()))
+        }
+    };
+    if !is_due {
+        return Ok(());
+    }
+    let message = "no event is in this clone, so nothing is known of any proposal";
+    Err(Error::new(&codes::NO_EVENTS, message)
+        .hint(format!("fetch them: git fetch {remote} '{}'", fetch_refspec(remote))))
+}
 
 /// Includes contested proposals.
 pub fn waiting(

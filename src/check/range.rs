@@ -10,7 +10,9 @@ use gix::ObjectId;
 use super::approvals::{Cover, counts, first_difference, is_covered};
 use super::commits::{self, Change, Commit, GitMerge};
 use super::pending_paths::PendingPaths;
-use super::{Concern, FailOn, Scope, contested, instructions, merged_steps, renamed_covers};
+use super::{
+    Concern, FailOn, Scope, causes, contested, instructions, merged_steps, renamed_covers,
+};
 use crate::changeset::RepoPath;
 use crate::changeset::instructions::{InstructionKind, Instructions};
 use crate::changeset::sensitive::{self, MemoryFile};
@@ -42,14 +44,14 @@ impl Range<'_> {
     pub fn findings(&self, ids: &[ObjectId]) -> Result<Vec<Finding>> {
         let Self { store, view, pending, fail_on, .. } = *self;
         let repository = store.repository();
-        let mut found = Vec::new();
+        let mut all = Vec::new();
         let may_touch = pending.may_touch()?;
         let instructions = store.repository().instructions();
         let tip = ids.last().copied();
         let last = repository.repo().shallow_commits().ok().flatten();
         let is_cut = |id: &&ObjectId| last.as_ref().is_some_and(|last| last.contains(id));
         for id in ids.iter().filter(|id| !is_cut(id)).copied() {
-            let before = found.len();
+            let mut found = Vec::new();
             let commit = commits::read(repository, id)?;
             let (changes, claimed) = (commits::changes(repository, &commit)?, Vec::new());
             let by_git = OnceCell::new();
@@ -111,9 +113,10 @@ impl Range<'_> {
                 known.retain(|proposal| claims.undone_decision(proposal).is_none());
                 found.extend(claims.reviewer(&known));
             }
-            show_beside(&mut found[before..], &claims.changes);
+            show_beside(&mut found, &claims.changes);
+            all.extend(found.into_iter().map(|finding| (commit.short(), finding)));
         }
-        Ok(found)
+        Ok(causes::merge(all))
     }
 }
 
@@ -217,8 +220,7 @@ impl Claims<'_> {
             let hint = "nothing of it is left to hold the commit against: begin the range behind it, or push it with --no-verify";
             (Concern::UnknownProposal, message, hint.to_owned())
         } else if error.is(&codes::PROPOSAL_NOT_FOUND) || error.is(&codes::INVALID_ID) {
-            let message =
-                format!("commit {short} names the proposal '{name}', which is not known here");
+            let message = format!("commit {short} {}{name}", causes::UNKNOWN);
             let hint = format!(
                 "fetch the threads of other clones ({fetch}; a private one is in its writer's clone alone), or correct the trailer"
             );

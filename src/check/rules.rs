@@ -53,6 +53,9 @@ concerns! {
     ContentDiffers = "content_differs", Error,
         "a commit does not hold what was approved",
         "propose the difference, or commit exactly what was approved";
+    NotSynced = "not_synced", Error,
+        "pushed commits name decisions that the remote does not have",
+        "push the threads, so that others and CI can check the commits";
     MarkedWithoutApproval = "marked_without_approval", Error,
         "a tool says that a proposal is applied, and no person has approved it",
         "decide on it: aye review ID";
@@ -98,41 +101,66 @@ concerns! {
         "name it with Assisted-by: AGENT:MODEL, as `git config aye.assistedBy true` does";
 }
 
-/// Concerns that make the check fail; others are notes.
+/// Concerns that make the check fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FailOn(Vec<Concern>);
+pub struct FailOn {
+    concerns: Vec<Concern>,
+    /// False if the others are notes, because the caller has chosen some by name.
+    keeps_warnings: bool,
+}
 
+/// Errors fail; warnings are printed as such. An agent that proposes for a busy file must not turn
+/// other people's builds red.
 impl Default for FailOn {
     fn default() -> Self {
-        Self(Concern::ALL.to_vec())
+        Self { concerns: errors().collect(), keeps_warnings: true }
     }
 }
 
+fn errors() -> impl Iterator<Item = Concern> {
+    Concern::ALL.iter().copied().filter(|concern| concern.level() == Level::Error)
+}
+
 impl FailOn {
-    /// Parses concern ids, `any` or `none`; no words mean `any`.
+    /// Errors and warnings.
+    pub fn any() -> Self {
+        Self { concerns: Concern::ALL.to_vec(), keeps_warnings: true }
+    }
+
+    /// Parses concern ids, `error`, `any` or `none`; no words mean `error`.
     ///
     /// # Errors
     /// `usage` names `from`, the words' origin.
     pub fn parse(from: &str, words: &[String]) -> Result<Self> {
-        if words.is_empty() || words.iter().any(|word| word == "any") {
+        if words.is_empty() || words == ["error"] {
             return Ok(Self::default());
         }
-        let named = |word: &String| {
-            let id = word.to_ascii_lowercase().replace('-', "_");
-            Concern::ALL.iter().copied().find(|concern| concern.id() == id).ok_or_else(|| {
-                let all: Vec<&str> = Concern::ALL.iter().map(|concern| concern.id()).collect();
-                Error::new(&codes::USAGE, format!("{from}: '{word}' is nothing check looks for"))
-                    .hint(format!("use any, none, or some of {}", all.join(", ")))
-            })
-        };
-        let words = words.iter().filter(|word| *word != "none");
-        Ok(Self(words.map(named).collect::<Result<_>>()?))
+        let mut concerns = Vec::new();
+        for word in words {
+            match word.as_str() {
+                "any" => return Ok(Self::any()),
+                "error" => concerns.extend(errors()),
+                "none" => {}
+                word => {
+                    let id = word.to_ascii_lowercase().replace('-', "_");
+                    let known = Concern::ALL.iter().find(|concern| concern.id() == id);
+                    concerns.push(*known.ok_or_else(|| {
+                        let all: Vec<&str> =
+                            Concern::ALL.iter().map(|concern| concern.id()).collect();
+                        let message = format!("{from}: '{word}' is nothing check looks for");
+                        let hint = format!("use error, any, none, or some of {}", all.join(", "));
+                        Error::new(&codes::USAGE, message).hint(hint)
+                    })?);
+                }
+            }
+        }
+        Ok(Self { concerns, keeps_warnings: false })
     }
 
     /// A pending proposal for the same file does not fail in hooks: any agent could block people's
     /// commits.
     pub fn of_hooks() -> Self {
-        Self::default().without(Concern::TouchesPending)
+        Self { keeps_warnings: false, ..Self::any().without(Concern::TouchesPending) }
     }
 
     /// Refs set aside and events that do not count, marked as others' work: push access must not
@@ -150,18 +178,21 @@ impl FailOn {
 
     #[must_use]
     pub fn without(mut self, concern: Concern) -> Self {
-        self.0.retain(|known| *known != concern);
+        self.concerns.retain(|known| *known != concern);
         self
     }
 
     #[must_use]
     pub fn or(mut self, other: Self) -> Self {
-        self.0.extend(other.0);
+        self.concerns.extend(other.concerns);
         self
     }
 
     pub fn finding(&self, concern: Concern, message: impl Into<String>) -> Finding {
-        let level = if self.0.contains(&concern) { concern.level() } else { Level::Note };
-        Finding::new(concern.id(), level, message)
+        let fails = self.concerns.contains(&concern);
+        let level = if fails || self.keeps_warnings { concern.level() } else { Level::Note };
+        let mut finding = Finding::new(concern.id(), level, message);
+        finding.is_advisory = !fails;
+        finding
     }
 }

@@ -19,11 +19,12 @@ use crate::report::Report;
 use crate::repository::Repository;
 use crate::text::escape;
 
-/// Report what needs attention; exit with 1 if something does.
+/// Report what needs attention; exit with 1 if something is an error.
 ///
 /// Without options: every proposal that is pending, has changes requested, no longer fits the
 /// files, was decided differently in two clones, or is about to expire. With --staged or --range:
-/// what is being committed, or was. One line per finding, and what to do about it.
+/// what is being committed, or was. One line per finding, and what to do about it. Warnings, such
+/// as a pending proposal, fail with --fail-on any. A clone without events is refused with exit 2.
 ///
 /// With --range, a commit that names a proposal has to hold exactly what a person approved by
 /// `aye apply` or `aye approve` (content_differs, marked_without_approval, not_applied, contested).
@@ -33,7 +34,8 @@ use crate::text::escape;
 /// --format takes text, json, github (workflow annotations) and sarif (2.1.0).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye check                              nothing may be waiting
+  aye check                              what is waiting, and what is wrong
+  aye check --fail-on any                nothing may be waiting
   aye check --max-pending 5 --format github
   aye check --staged                     what pre-commit runs
   aye check --range origin/main..HEAD    what CI runs on a pull request
@@ -59,7 +61,8 @@ pub struct Args {
     /// Only code or memory proposals.
     #[arg(long, value_enum, value_name = "KIND")]
     kind: Option<SubjectKind>,
-    /// Findings that make the check fail; the rest is reported as notes. Also: any (default), none.
+    /// Findings that make the check fail, by name; the rest are notes then. Also: error (default),
+    /// any (warnings, too), none.
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     fail_on: Vec<String>,
     /// How long before its end a proposal counts as about to expire.
@@ -97,6 +100,7 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
     };
     let scope = Scope { kind: args.kind.map(Subject::from), paths };
     if plain {
+        app::require_events(&store, &view, None)?;
         let subjects = app::waiting(&store, &view, context.now, &scope)?;
         report.extend(fail_on.troubles(&view.troubles()?));
         let is_idle = subjects.is_empty() && report.findings().is_empty();
@@ -120,6 +124,7 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
         if ids.is_empty() {
             context.note(&format!("aye: there are no commits in {}", escape::line(words)));
         }
+        app::require_events(&store, &view, Some(&ids))?;
         let (now, require_proposal) = (context.now, args.require_proposal);
         report.extend(range::shallow_boundary_finding(store.repository(), &ids, &fail_on));
         let (store, view, pending, scope, fail_on) = (&store, &view, &pending, &scope, &fail_on);
@@ -172,7 +177,7 @@ pub(super) fn read_hook_fail_on(context: &Context, repository: &Repository) -> F
         let at_level = FailOn::parse("aye.hookFailOn", &words).unwrap_or_else(|error| {
             context
                 .note(&format!("warning: {}; every finding counts", escape::line(error.message())));
-            FailOn::default()
+            FailOn::any()
         });
         found = Some(match found {
             Some(known) => known.or(at_level),

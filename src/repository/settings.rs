@@ -22,6 +22,9 @@ pub struct Settings {
     pub scan: ScanMode,
     /// `aye.assistedBy`: commits name their agents.
     pub assisted_by: bool,
+    /// `aye.requireSynced`: true refuses, false permits a push without the decisions of its commits;
+    /// otherwise it is noted.
+    pub require_synced: Option<bool>,
     /// `aye.session.link`: ignored directories copied into sessions.
     pub session_link: Vec<String>,
     /// `aye.private`: globs of files whose proposals stay private.
@@ -67,6 +70,10 @@ impl Settings {
         for value in levels("aye.gate") {
             gate |= flag("aye.gate", value.as_deref())?;
         }
+        let mut require_synced = None;
+        for value in levels("aye.requireSynced") {
+            require_synced = require_synced.max(Some(flag("aye.requireSynced", value.as_deref())?));
+        }
         let mut scan = None;
         for value in levels("aye.scan") {
             scan = scan.max(Some(scan_mode(&value.unwrap_or_default())?));
@@ -85,6 +92,7 @@ impl Settings {
             gate,
             scan,
             assisted_by,
+            require_synced,
             session_link,
             private,
         })

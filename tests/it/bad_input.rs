@@ -115,7 +115,7 @@ fn one_unreadable_proposal_does_not_hide_the_others() {
         repo.aye(&["apply", &bad, "--yes"]).fails(code, 6);
         repo.aye(&["apply", &bad, "--yes", "--mark-only"]).fails(code, 6);
         repo.aye(&["list"]).ok().says(&good).says(&bad);
-        repo.aye(&["check"]).exits(1).says(&good[..9]).says(&bad[..9]);
+        repo.aye(&["check", "--fail-on", "any"]).exits(1).says(&good[..9]).says(&bad[..9]);
         let list = repo.aye(&["call", "changes", r#"{"action":"list"}"#]).ok().json();
         assert_eq!(list["count"], 2, "{list}");
         if code == "thread_damaged" {

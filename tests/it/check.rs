@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::support::Repo;
-use crate::support::clones::exchange;
+use crate::support::clones::{FETCH, clone, exchange, join};
 use crate::support::record::{apply, propose, reject, request_changes, undo};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("src/b.txt", "three\nfour\n")];
@@ -26,8 +26,13 @@ fn a_pending_proposal_is_a_finding_with_a_remedy() {
     let repo = Repo::with(FILES);
     repo.aye(&["check"]).ok();
     let id = propose(&repo, "a.txt", "one", "eins");
-    let run = repo.aye(&["check"]).exits(1);
+    repo.aye(&["check"]).ok().says("warning[pending]");
+    let run = repo.aye(&["check", "--fail-on", "any"]).exits(1);
     run.shown("check");
+    repo.aye(&["check", "--fail-on", "error"]).ok().says("warning[pending]");
+    repo.aye(&["check", "--fail-on", "error,pending"]).exits(1).says("warning[pending]");
+    repo.aye(&["check", "--fail-on", "error,expiring"]).ok().says("note[pending]");
+    assert_eq!(repo.aye(&["check", "--json"]).ok().json()["ok"], true);
     repo.aye(&["check", "--max-pending", "1"]).ok();
     repo.aye(&["check", "--max-pending", "0"]).exits(1).says("error[too_many_pending]");
     repo.aye(&["check", "--fail-on", "contested,conflict"]).ok().says("note[pending]");
@@ -35,10 +40,10 @@ fn a_pending_proposal_is_a_finding_with_a_remedy() {
     repo.aye(&["check", "--fail-on", "pending"]).exits(1);
     repo.aye(&["check", "--fail-on", "sunshine"]).fails("usage", 2);
     repo.aye(&["check", "--kind", "memory"]).ok();
-    repo.aye(&["check", "--kind", "code"]).exits(1);
-    repo.aye(&["check", "--paths", "src"]).ok();
-    repo.aye(&["check", "--paths", "src,a.txt"]).exits(1);
-    repo.cmd(&["check", "--paths", "b.txt"]).dir(repo.path("src")).run().ok();
+    repo.aye(&["check", "--kind", "code", "--fail-on", "any"]).exits(1);
+    repo.aye(&["check", "--fail-on", "any", "--paths", "src"]).ok();
+    repo.aye(&["check", "--fail-on", "any", "--paths", "src,a.txt"]).exits(1);
+    repo.cmd(&["check", "--fail-on", "any", "--paths", "b.txt"]).dir(repo.path("src")).run().ok();
     reject(&repo, &id, "no");
     repo.aye(&["check"]).ok();
 }
@@ -69,7 +74,7 @@ fn each_proposal_shows_its_most_serious_concern() {
     assert_eq!(rule(soon)["rule"], "expiring");
     assert_eq!(rule(&unfit)["rule"], "conflict");
     assert_eq!(rule(&unfit)["level"], "error");
-    repo.aye(&["check", "--expiring-within", "1h", "--json"])
+    repo.aye(&["check", "--expiring-within", "1h", "--json", "--fail-on", "any"])
         .exits(1)
         .says("\"pending\"")
         .lacks("\"expiring\"");
@@ -80,13 +85,13 @@ fn each_proposal_shows_its_most_serious_concern() {
 fn ci_gets_each_of_its_formats() {
     let repo = Repo::with(FILES);
     let id = propose(&repo, "src/b.txt", "three", "drei");
-    let github = repo.aye(&["check", "--format", "github"]).exits(1).out();
+    let github = repo.aye(&["check", "--format", "github", "--fail-on", "any"]).exits(1).out();
     assert!(
         github.starts_with("::warning file=src/b.txt,title=aye check%3A pending::"),
         "{github}"
     );
     assert_eq!(github.lines().count(), 1);
-    let sarif = repo.aye(&["check", "--format", "sarif"]).exits(1).json();
+    let sarif = repo.aye(&["check", "--format", "sarif", "--fail-on", "any"]).exits(1).json();
     let schema = include_str!("../data/sarif-schema-2.1.0.json");
     let schema = serde_json::from_str(schema).unwrap();
     let errors: Vec<_> = jsonschema::validator_for(&schema)
@@ -96,7 +101,7 @@ fn ci_gets_each_of_its_formats() {
         .collect();
     assert!(errors.is_empty(), "{errors:#?}");
     assert_eq!(sarif["runs"][0]["results"][0]["properties"]["proposal_id"], id);
-    let json = repo.aye(&["check", "--json"]).exits(1).json();
+    let json = repo.aye(&["check", "--json"]).ok().json();
     assert_eq!(json["findings"][0]["file_path"], "src/b.txt");
     repo.aye(&["check", "--yaml"]).exits(2);
     // So is what could not be looked at; a service that scans code would take it for mended.
@@ -148,7 +153,11 @@ fn staged_changes_that_meet_a_pending_proposal_are_found() {
     repo.write("a.txt", "uno\ntwo\n");
     repo.aye(&["check", "--staged"]).ok();
     repo.git(&["add", "a.txt"]);
-    repo.aye(&["check", "--staged"]).exits(1).says("touches_pending").says(&id).says("a.txt");
+    repo.aye(&["check", "--staged", "--fail-on", "any"])
+        .exits(1)
+        .says("touches_pending")
+        .says(&id)
+        .says("a.txt");
     repo.aye(&["check", "--staged", "--paths", "src"]).ok();
     // An apply that is itself committing does not meet itself.
     repo.cmd(&["check", "--staged"]).env("AYE_COMMITTING", &id).run().ok();
@@ -157,8 +166,8 @@ fn staged_changes_that_meet_a_pending_proposal_are_found() {
     let both = repo.cmd(&["propose", "--patch", "-", "-q"]).env("AYE_AGENT", "codex");
     let both = both.stdin(patch).run();
     assert_eq!(both.status, 0, "{}", both.err());
-    repo.aye(&["check", "--staged", "--paths", "src"]).exits(1).says(&both.id()).says("src/b.txt");
-    repo.aye(&["check", "--staged", "--paths", "a.txt"]).exits(1).says(&both.id());
+    repo.aye(&["check", "--staged", "--paths", "src"]).ok().says(&both.id()).says("src/b.txt");
+    repo.aye(&["check", "--staged", "--paths", "a.txt"]).ok().says(&both.id());
     repo.aye(&["check", "--staged", "--kind", "memory"]).ok();
 }
 
@@ -168,11 +177,11 @@ fn staged_works_before_the_first_commit_and_for_deletions() {
     repo.agent("codex", &["propose", "new.txt", "--old", "", "--new", "x\n"]).ok();
     repo.write("new.txt", "y\n");
     repo.git(&["add", "new.txt"]);
-    repo.aye(&["check", "--staged"]).exits(1).says("new.txt");
+    repo.aye(&["check", "--staged", "--fail-on", "any"]).exits(1).says("new.txt");
     let repo = Repo::with(FILES);
     propose(&repo, "a.txt", "one", "eins");
     repo.git(&["rm", "-q", "a.txt"]);
-    repo.aye(&["check", "--staged"]).exits(1).says("a.txt");
+    repo.aye(&["check", "--staged", "--fail-on", "any"]).exits(1).says("a.txt");
 }
 
 #[test]
@@ -188,7 +197,8 @@ fn a_range_is_held_to_the_proposals_it_touches_and_names() {
     let pending = propose(&repo, "src/b.txt", "three", "drei");
     repo.write("src/b.txt", "tres\nfour\n");
     repo.commit("Use Spanish");
-    repo.aye(&["check", "--range", &range]).exits(1).says("touches_pending").says(&pending);
+    repo.aye(&["check", "--range", &range]).ok().says("warning[touches_pending]").says(&pending);
+    repo.aye(&["check", "--range", &range, "--fail-on", "any"]).exits(1);
     reject(&repo, &pending, "Spanish it is");
     repo.aye(&["check", "--range", &range]).ok();
 
@@ -225,7 +235,7 @@ fn a_merge_is_held_to_what_neither_of_its_sides_has() {
     repo.aye(&range).ok();
     repo.write("src/b.txt", "trois\nfour\n");
     repo.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
-    repo.aye(&range).exits(1).says("touches_pending").says(&id).says("src/b.txt");
+    repo.aye(&range).ok().says("touches_pending").says(&id).says("src/b.txt");
 }
 
 #[test]
@@ -247,7 +257,7 @@ fn untrusted_text_cannot_reach_the_terminal_or_start_a_command() {
     )
     .ok();
     for format in ["text", "github", "sarif", "json"] {
-        let out = repo.aye(&["check", "--format", format]).exits(1).out();
+        let out = repo.aye(&["check", "--format", format]).ok().out();
         assert!(!out.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{format}: {out}");
         assert!(!out.lines().any(|line| line.starts_with("::error::forged")), "{format}: {out}");
     }
@@ -258,30 +268,30 @@ fn the_idle_stamp_never_hides_a_proposal() {
     let repo = Repo::with(FILES);
     let first = propose(&repo, "a.txt", "one", "eins");
     reject(&repo, &first, "no");
-    repo.later(&["check"]).run().ok();
+    repo.later(&["check", "--fail-on", "any"]).run().ok();
     assert!(repo.exists(".git/aye/idle"));
     let second = propose(&repo, "a.txt", "two", "zwei");
-    repo.aye(&["check"]).exits(1).says(&second);
+    repo.aye(&["check", "--fail-on", "any"]).exits(1).says(&second);
     reject(&repo, &second, "no");
-    repo.aye(&["check"]).ok();
+    repo.aye(&["check", "--fail-on", "any"]).ok();
     // Packing the refs moves them into another file.
     repo.git(&["pack-refs", "--all"]);
-    repo.aye(&["check"]).ok();
-    repo.aye(&["check"]).ok();
+    repo.aye(&["check", "--fail-on", "any"]).ok();
+    repo.aye(&["check", "--fail-on", "any"]).ok();
     propose(&repo, "a.txt", "two", "dos");
-    repo.aye(&["check"]).exits(1);
+    repo.aye(&["check", "--fail-on", "any"]).exits(1);
     // A stamp from a look in the future says nothing about now.
     let future = repo.text(".git/aye/idle").replace("looked 1", "looked 9");
     repo.write(".git/aye/idle", &future);
-    repo.aye(&["check"]).exits(1);
+    repo.aye(&["check", "--fail-on", "any"]).exits(1);
     // From a linked work tree the same.
     repo.git(&["worktree", "add", "-q", "../linked"]);
-    repo.cmd(&["check"]).dir(repo.outer().join("linked")).run().exits(1);
+    repo.cmd(&["check", "--fail-on", "any"]).dir(repo.outer().join("linked")).run().exits(1);
     // A fetched thread is seen too.
     let other = Repo::with(FILES);
-    other.aye(&["check"]).ok();
+    other.aye(&["check", "--fail-on", "any"]).ok();
     exchange(&other, &repo);
-    other.aye(&["check"]).exits(1);
+    other.aye(&["check", "--fail-on", "any"]).exits(1);
 }
 
 #[test]
@@ -368,4 +378,56 @@ fn an_agent_that_signs_is_reported() {
     repo.git(&["config", "aye.assistedBy", "true"]);
     repo.aye(&check).exits(1).says("error[agent_signed]");
     repo.aye(&["check", "--range", "HEAD~1..HEAD", "--fail-on", "pending"]).ok();
+}
+
+/// A range of many commits is one cause, and what was fetched from nowhere is not judged.
+#[test]
+fn a_clone_without_events_says_so_and_one_cause_is_one_finding() {
+    let (server, ada) = (Repo::bare(), Repo::with(FILES));
+    join(&ada, &server);
+    let base = ada.git(&["rev-parse", "HEAD"]);
+    let mut ids = Vec::new();
+    for (old, new) in
+        [("one", "eins"), ("two", "zwei"), ("eins", "uno"), ("zwei", "due"), ("uno", "un")]
+    {
+        let id = propose(&ada, "a.txt", old, new);
+        ada.aye(&["apply", &id, "--yes", "--commit"]).ok();
+        ids.push(id);
+    }
+    let waits = propose(&ada, "src/b.txt", "three", "drei");
+    for text in ["tres\nfour\n", "trois\nfour\n"] {
+        ada.write("src/b.txt", text);
+        ada.commit("By hand");
+    }
+    ada.git(&["push", "-q", "origin", "HEAD:main"]);
+    let range = format!("{base}..HEAD");
+    let findings = |repo: &Repo, args: &[&str], exit: i32| {
+        let run = repo.aye(&[&["check", "--range", &range, "--json"], args].concat()).exits(exit);
+        run.json()["findings"].as_array().unwrap().clone()
+    };
+    let touched = findings(&ada, &[], 0);
+    assert_eq!((touched.len(), &touched[0]["rule"]), (1, &"touches_pending".into()), "{touched:?}");
+    assert_eq!(touched[0]["proposal_id"], waits);
+
+    let bob = clone(&server);
+    for args in [&["check"][..], &["check", "--range", &range]] {
+        let run = bob.aye(args).fails("no_events", 2);
+        assert!(run.err().contains(FETCH), "{}", run.err());
+    }
+    bob.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
+    // Of the events of others alone, each commit is unknown for one reason.
+    propose(&bob, "src/b.txt", "four", "vier");
+    let unknown = findings(&bob, &[], 1);
+    let unknown: Vec<_> = unknown.iter().filter(|it| it["level"] == "error").collect();
+    assert_eq!(
+        (unknown.len(), &unknown[0]["rule"]),
+        (1, &"unknown_proposal".into()),
+        "{unknown:?}"
+    );
+    let message = unknown[0]["message"].as_str().unwrap();
+    assert!(message.contains("5 commits") && message.contains(&ids[0]), "{message}");
+    // Who has set aye up has nothing pending.
+    let carla = clone(&server);
+    carla.git(&["config", "aye.clone", "c1c1c1c1c1c1c1c1"]);
+    carla.aye(&["check"]).ok();
 }

@@ -1,6 +1,6 @@
 //! Git hooks, through real commits and pushes.
 
-use crate::support::clones::exchange;
+use crate::support::clones::{exchange, fetch, join, push};
 use crate::support::record::{apply, proposal, propose, reject};
 use crate::support::{self, Repo, Run};
 
@@ -494,6 +494,45 @@ fn a_push_is_held_to_the_proposals_its_commits_name() {
     repo.git(&["push", "-q", "origin", "refs/aye/p/*:refs/aye/by/0123456789abcdef/*"]);
     repo.git(&["push", "-q", "origin", "HEAD~1:refs/heads/old"]);
     repo.git(&["push", "-q", "origin", ":refs/heads/old"]);
+}
+
+/// CI would know nothing of the commits' proposals.
+#[test]
+fn a_push_names_decisions_that_the_remote_lacks() {
+    let (server, repo) = (Repo::bare(), Repo::with(FILES));
+    join(&repo, &server);
+    repo.git(&["push", "-q", "origin", "main"]);
+    repo.aye(&["hooks", "install", "pre-push"]).ok();
+    let apply = |old: &str, new: &str| {
+        let id = propose(&repo, "a.txt", old, new);
+        repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+        id
+    };
+    let said = |to: &str| repo.try_git(&["push", "-q", "origin", &format!("HEAD:{to}")]);
+    let first = apply("one", "eins");
+    let run = said("main").ok();
+    assert!(run.err().contains(&first), "{run}");
+    // Once the threads are there, only the next one is missing.
+    push(&repo);
+    fetch(&repo);
+    let second = apply("eins", "uno");
+    repo.git(&["config", "aye.requireSynced", "true"]);
+    let run = said("topic").exits(1);
+    let text = run.out() + &run.err();
+    assert!(text.contains("not_synced") && text.contains(&second), "{text}");
+    assert!(!text.contains(&first), "{text}");
+    assert_eq!(server.git(&["for-each-ref", "refs/heads/topic"]), "");
+    repo.git(&["config", "aye.requireSynced", "false"]);
+    assert_eq!(said("quiet").ok().err(), "");
+    repo.git(&["config", "aye.requireSynced", "true"]);
+    push(&repo);
+    fetch(&repo);
+    assert_eq!(said("topic").ok().err(), "");
+    // A proposal that only this clone has is reported as private.
+    repo.git(&["config", "aye.private", "b.txt"]);
+    let id = propose(&repo, "b.txt", "three", "drei");
+    repo.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    assert!(!said("main").ok().err().contains("lacks"));
 }
 
 /// The pre-commit framework names the first ref alone, and no commit where a whole history is sent.

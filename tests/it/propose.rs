@@ -196,7 +196,7 @@ fn a_path_may_be_typed_in_every_way_that_leads_into_the_repository() {
         [("", "sub/"), ("sub", "."), ("sub", "./"), ("sub/deep", ".."), ("", "sub")]
     {
         run(directory, &["propose", given, "--old", "a", "--new", "b"]).fails("is_a_directory", 6);
-        run(directory, &["check", "--paths", given]).exits(1).says("sub/f").lacks("new/directory");
+        run(directory, &["check", "--paths", given]).ok().says("sub/f").lacks("new/directory");
     }
     run("", &["propose", "no-directory/", "--old", "", "--new", "x"]).fails("path_invalid", 6);
     let all = repo.aye(&["list", "--json"]).ok().json()["proposals"].as_array().unwrap().len();

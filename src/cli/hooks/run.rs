@@ -7,6 +7,7 @@ use super::ref_updates::{self, RefUpdate};
 use super::trailers;
 use crate::check::{
     Concern, Scope, commits, contained_proposals, pending_paths::PendingPaths, range::Range,
+    unsynced,
 };
 use crate::cli::output::failure_text;
 use crate::cli::{Context, check};
@@ -23,7 +24,7 @@ use crate::text::escape;
 pub(super) fn run(context: &mut Context, hook: Hook, args: &[OsString]) -> Result<Exit> {
     let result = match hook {
         Hook::PreCommit => check::staged(context).and_then(|report| say(context, &report)),
-        Hook::PrePush => pre_push(context).and_then(|report| say(context, &report)),
+        Hook::PrePush => pre_push(context, args).and_then(|report| say(context, &report)),
         Hook::CommitMsg => trailers::add(context, args).map(|()| Exit::Done),
         Hook::PostCommit => post_commit(context).map(|()| Exit::Done),
     };
@@ -55,7 +56,7 @@ fn say(context: &mut Context, report: &Report) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn pre_push(context: &mut Context) -> Result<Report> {
+fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
     let mut report = check::report().rules([Rule::new(
         "not_for_remote",
         "What is this clone's own is pushed to a remote",
@@ -105,10 +106,21 @@ fn pre_push(context: &mut Context) -> Result<Report> {
     let now = context.now;
     let (view, pending, scope, fail_on) = (&view, &pending, &scope, &fail_on);
     let range = Range { store, view, pending, scope, now, fail_on, require_proposal: false };
-    for finding in range.findings(&ids)? {
-        report.push(finding);
+    report.extend(range.findings(&ids)?);
+    let require_synced = store.repository().settings()?.require_synced;
+    let remote = remote(context, args).filter(|_| require_synced != Some(false));
+    if let Some(remote) = remote {
+        let is_required = require_synced == Some(true);
+        report.extend(unsynced::finding(store, view, &ids, &remote, is_required)?);
     }
     Ok(report)
+}
+
+/// The remote's name. A URL has no refs here that say what it has.
+fn remote(context: &Context, args: &[OsString]) -> Option<String> {
+    let framework = context.var("PRE_COMMIT_REMOTE_NAME");
+    let name = framework.or_else(|| args.first().filter(|name| args.get(1) != Some(name)).cloned());
+    name?.into_string().ok()
 }
 
 fn not_for_remote(why: String) -> Finding {

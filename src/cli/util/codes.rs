@@ -23,6 +23,7 @@ pub fn all_codes() -> Vec<&'static Code> {
         crate::hooks::codes::ALL,
         crate::plan::codes::ALL,
         crate::scan::codes::ALL,
+        crate::check::codes::ALL,
         crate::secrets::codes::ALL,
         crate::review::codes::ALL,
         crate::session::codes::ALL,
