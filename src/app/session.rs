@@ -59,34 +59,49 @@ impl SubmitOutcome {
     }
 }
 
+/// What a new session is made of.
+#[derive(Debug)]
+pub struct SessionOrigin<'a> {
+    pub base: Base,
+    pub agent: &'a str,
+    /// First word, or the client's name.
+    pub command: &'a str,
+    /// Ignored files of the client that the tree gets, too.
+    pub local_files: &'a [&'a str],
+    /// Preferred one.
+    pub slot: Option<u32>,
+}
+
 /// Creates tree and record of a held session. Returns entries of the tree that lead back into the
 /// checkout, with reasons.
 ///
 /// # Errors
-/// `session_tree_exists`; `no_commit`, `disk_full`, `no_state_directory`. After an error no part of
+/// `no_commit`, `disk_full`, `no_state_directory`. After an error no part of
 /// the session remains.
 pub fn begin(
     store: &Store,
     home: &SessionStore,
     held: &SessionLock,
-    base: Base,
-    agent: &str,
-    command: &str,
+    origin: &SessionOrigin<'_>,
     now: DateTime<Utc>,
 ) -> Result<Vec<(String, String)>> {
     let repository = store.repository();
-    home.begin(held)?;
-    let kind = base;
+    let unknown = home.begin(held, origin.slot)?;
     let make = || {
-        let base = base_of(store, kind, now)?;
+        let base = base_of(store, origin.base, now)?;
         let tree = home.tree(&held.name);
-        let mut back = tree::make(repository, &held.name, &tree, &base)?;
+        let mut back = tree::make(repository, &held.name, &tree, &base, origin.local_files)?;
         back.extend(link::link(repository, &tree)?);
+        back.extend(unknown.into_iter().map(|tree| {
+            let why = "is a session's tree that this clone did not make: what is in it may be proposed \
+                       nowhere; look, then remove it";
+            (tree.to_string_lossy().into_owned(), why.to_owned())
+        }));
         let changing = home.change(&held.name)?;
         let record = SessionRecord {
             format: record::FORMAT.to_owned(),
-            agent: agent.to_owned(),
-            command: command.to_owned(),
+            agent: origin.agent.to_owned(),
+            command: origin.command.to_owned(),
             started_at: now.to_rfc3339_opts(SecondsFormat::Secs, true),
             base,
             target: repository.head_target(),
@@ -326,6 +341,7 @@ pub fn sync(
     let Session { store, now, .. } = session;
     let repository = store.repository();
     // Fails first, before anything is followed.
+    home.require_tree(name)?;
     let base = base_of(store, onto, *now)?;
     let mut followed = follow(session, home, changing, name)?;
     let mut record = recall::record(store, home, name)?;
@@ -365,6 +381,7 @@ pub fn submit(
 ) -> Result<SubmitReport> {
     let Session { store, caller, now } = session;
     let repository = store.repository();
+    home.require_tree(name)?;
     let FollowOutcome { kept_edits: kept, remarks: said, .. } =
         follow(session, home, changing, name)?;
     let mut record = recall::record(store, home, name)?;

@@ -8,13 +8,15 @@ use std::path::Path;
 use self::child::execute;
 use super::{Context, session};
 use crate::actor::AYE_AGENT;
+use crate::app::session::SessionOrigin;
 use crate::app::{self, ending};
 use crate::error::{Exit, Result};
+use crate::harness::{CLIENTS, Client};
 use crate::mcp::client;
 use crate::session::codes::SESSION_TREE_GONE;
 use crate::session::ignored_files::{self, IgnoredFiles};
 use crate::session::{SessionStore, tree};
-use crate::text::escape;
+use crate::text::{escape, shell};
 
 /// Run a coding agent in a work tree of its own; what it leaves there becomes a proposal.
 ///
@@ -88,9 +90,27 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let goes_on = home.has(&name);
     if !goes_on {
         let command = args.command[0].to_string_lossy();
-        let base = args.base.into();
-        let back = app::session::begin(&store, &home, &held, base, &agent, &command, context.now)?;
+        let client = CLIENTS.iter().find(|client| client.agent == agent);
+        let local_files = client.map_or(&[][..], |client| client.local_files);
+        let last = client.and_then(|client| home.last_slot(client.name));
+        let slot = last.filter(|_| client.is_some_and(|client| resumes(client, &args.command)));
+        let (base, command, agent) = (args.base.into(), &*command, &*agent);
+        let origin = SessionOrigin { base, agent, command, local_files, slot };
+        let back = app::session::begin(&store, &home, &held, &origin, context.now)?;
         session::conflict_lines(&back).iter().for_each(|line| context.note(line));
+        let own = home.slot(&name);
+        if let (Some(client), Some(own)) = (client, own) {
+            home.note_slot(client.name, own);
+        }
+        if let Some(other) = slot.filter(|_| slot != own).and_then(|slot| home.owner(slot)) {
+            let command = args.command.iter().map(|word| shell::word(&word.to_string_lossy()));
+            let command = command.collect::<Vec<_>>().join(" ");
+            context.note(&format!(
+                "aye: {agent} goes on with another conversation: the last one belongs to the tree of session \
+                 {other}: aye run --name {other} -- {}",
+                escape::line(&command)
+            ));
+        }
     } else {
         session::follow(context, &store, &home, &name, &agent)?;
     }
@@ -152,6 +172,10 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
     }
     Ok(context.ends_with(status.code))
+}
+
+fn resumes(client: &Client, command: &[OsString]) -> bool {
+    command.iter().any(|word| client.resume_words.iter().any(|resume| word == resume))
 }
 
 /// The environment names the agent, or else the program does.

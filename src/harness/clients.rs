@@ -31,13 +31,17 @@ pub static CLIENTS: [Client; 6] = [
             ("Bash", Tool::Shell(None)),
             ("Monitor", Tool::Shell(None)),
             ("PowerShell", Tool::ForeignShell),
+            ("Agent", Tool::Part("subagent_type")),
+            ("Task", Tool::Part("subagent_type")),
         ],
         has_matcher: true,
         project_directory: ".claude",
         user_directory: &[("CLAUDE_CONFIG_DIR", ""), ("HOME", ".claude")],
         file: "settings.json",
         form: HookFileFormat::Arguments,
-        trees: Trees::Unnamed,
+        trees: Trees::AdditionalDirectories("settings.json"),
+        local_files: &[".claude/settings.local.json", "CLAUDE.local.md"],
+        resume_words: &["-c", "--continue", "-r", "--resume"],
     },
     Client {
         name: "codex",
@@ -58,6 +62,8 @@ pub static CLIENTS: [Client; 6] = [
         file: "hooks.json",
         form: HookFileFormat::Command { timeout: 60 },
         trees: Trees::WritableRoots("config.toml"),
+        local_files: &["AGENTS.override.md"],
+        resume_words: &["resume"],
     },
     Client {
         name: "gemini",
@@ -88,6 +94,8 @@ pub static CLIENTS: [Client; 6] = [
         // In milliseconds.
         form: HookFileFormat::Command { timeout: 60_000 },
         trees: Trees::IncludeDirectories("settings.json"),
+        local_files: &[".gemini/settings.json", ".gemini/.env"],
+        resume_words: &["-r", "--resume"],
     },
     // The client ignores a rewritten input: a refusal names the path in the session's tree, and the
     // model uses it.
@@ -116,6 +124,8 @@ pub static CLIENTS: [Client; 6] = [
         file: "settings.json",
         form: HookFileFormat::Command { timeout: 60 },
         trees: Trees::Unnamed,
+        local_files: &[".qwen/settings.json", ".qwen/.env"],
+        resume_words: &["-c", "--continue", "-r", "--resume"],
     },
     Client {
         name: "copilot",
@@ -148,6 +158,8 @@ pub static CLIENTS: [Client; 6] = [
         file: "hooks/aye.json",
         form: HookFileFormat::CopilotFile,
         trees: Trees::Unnamed,
+        local_files: &[".github/copilot/settings.local.json"],
+        resume_words: &["--continue", "--resume"],
     },
     // OpenCode has only plugins. aye's plugin passes each call on, in aye's own format both ways.
     Client {
@@ -179,6 +191,8 @@ pub static CLIENTS: [Client; 6] = [
         file: "plugin/aye.js",
         form: HookFileFormat::Plugin,
         trees: Trees::Unnamed,
+        local_files: &["opencode.json", "opencode.jsonc"],
+        resume_words: &["-c", "--continue", "-s", "--session"],
     },
 ];
 

@@ -61,7 +61,8 @@ impl Client {
             HookKind::Tree => Event::Tree(text("name").ok_or("it names no work tree")?.to_owned()),
         };
         let model = text("model").map(str::to_owned);
-        Ok(Call { session: session.to_owned(), model, directory, event })
+        let is_part = text("agent_id").is_some();
+        Ok(Call { session: session.to_owned(), model, directory, is_part, event })
     }
 
     fn judge(&self, tool: &str, input: &Value) -> Result<Event, String> {
@@ -87,6 +88,10 @@ impl Client {
             }
             Some(Tool::Shell(directory)) => shell(input, directory, false)?,
             Some(Tool::ForeignShell) => shell(input, None, true)?,
+            Some(Tool::Part(key)) => match input[key].as_str() {
+                Some("Explore" | "Plan") => Event::Other,
+                _ => Event::Part,
+            },
         })
     }
 

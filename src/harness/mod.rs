@@ -43,6 +43,10 @@ pub struct Client {
     pub file: &'static str,
     pub form: HookFileFormat,
     pub trees: Trees,
+    /// The person's own settings of a project, usually ignored by git: a session's tree gets copies.
+    pub local_files: &'static [&'static str],
+    /// Words that resume a conversation, which the client finds by the path of its directory.
+    pub resume_words: &'static [&'static str],
 }
 
 impl Client {
@@ -81,6 +85,8 @@ pub enum Tool {
     Shell(Option<&'static str>),
     /// Not a POSIX shell.
     ForeignShell,
+    /// Starts a subagent; the key of its type.
+    Part(&'static str),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -89,6 +95,8 @@ pub struct Call {
     pub session: String,
     pub model: Option<String>,
     pub directory: PathBuf,
+    /// A subagent asks.
+    pub is_part: bool,
     pub event: Event,
 }
 
@@ -110,6 +118,8 @@ pub enum Event {
         is_busy: bool,
     },
     PartStop,
+    /// The agent starts a subagent that may edit.
+    Part,
     /// Name of the wanted work tree.
     Tree(String),
 }

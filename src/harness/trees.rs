@@ -13,16 +13,28 @@ pub enum Trees {
     WritableRoots(&'static str),
     /// `context.includeDirectories` of this JSON file, in the same place.
     IncludeDirectories(&'static str),
+    /// `permissions.additionalDirectories` of this JSON file: a subagent cannot enter a work tree,
+    /// and edits by its path.
+    AdditionalDirectories(&'static str),
 }
 
-const LIST: [&str; 2] = ["context", "includeDirectories"];
 const ROOTS: [&str; 2] = ["sandbox_workspace_write", "writable_roots"];
 
 impl Trees {
     pub fn file(self) -> Option<&'static str> {
         match self {
             Self::Unnamed => None,
-            Self::WritableRoots(file) | Self::IncludeDirectories(file) => Some(file),
+            Self::WritableRoots(file)
+            | Self::IncludeDirectories(file)
+            | Self::AdditionalDirectories(file) => Some(file),
+        }
+    }
+
+    /// Names of a list in JSON.
+    fn list(self) -> [&'static str; 2] {
+        match self {
+            Self::AdditionalDirectories(_) => ["permissions", "additionalDirectories"],
+            _ => ["context", "includeDirectories"],
         }
     }
 
@@ -45,13 +57,13 @@ impl Trees {
                 list.push(directory);
                 in_lines_of(plain, document.to_string())?
             }
-            Self::IncludeDirectories(_) => {
+            Self::IncludeDirectories(_) | Self::AdditionalDirectories(_) => {
                 let root = parse(plain)?;
                 let top = root.object_value_or_create().ok_or("its top is not an object")?;
                 let list = top
-                    .object_value_or_create(LIST[0])
-                    .and_then(|object| object.array_value_or_create(LIST[1]))
-                    .ok_or_else(|| what(LIST))?;
+                    .object_value_or_create(self.list()[0])
+                    .and_then(|object| object.array_value_or_create(self.list()[1]))
+                    .ok_or_else(|| what(self.list()))?;
                 if list.elements().iter().any(|node| is_text(node, directory)) {
                     return Ok(text.to_owned());
                 }
@@ -86,11 +98,11 @@ impl Trees {
                 }
                 in_lines_of(plain, document.to_string())?
             }
-            Self::IncludeDirectories(_) => {
+            Self::IncludeDirectories(_) | Self::AdditionalDirectories(_) => {
                 let root = parse(plain)?;
-                let context = root.object_value().and_then(|top| top.get(LIST[0]));
+                let context = root.object_value().and_then(|top| top.get(self.list()[0]));
                 let object = context.as_ref().and_then(|property| property.object_value());
-                let list = object.as_ref().and_then(|object| object.get(LIST[1]));
+                let list = object.as_ref().and_then(|object| object.get(self.list()[1]));
                 let array = list.as_ref().and_then(|property| property.array_value());
                 let ours = array.iter().flat_map(|array| array.elements());
                 let ours: Vec<CstNode> = ours.filter(|node| is_text(node, directory)).collect();
@@ -139,6 +151,7 @@ mod tests {
     #[test]
     fn what_is_put_in_and_taken_out_again_leaves_the_bytes_of_a_file() {
         let (toml, json) = (Trees::WritableRoots(""), Trees::IncludeDirectories(""));
+        let claude = Trees::AdditionalDirectories("");
         for (trees, text) in [
             (toml, ""),
             (toml, "model = \"x\" # mine\n\n[a]\nb   =  1\n"),
@@ -153,6 +166,7 @@ mod tests {
             (json, "{ // mine\n  \"a\": [1, 2,]\n}\n"),
             (json, "\u{feff}{\r\n\t\"context\": {\r\n\t\t\"fileName\": \"X.md\"\r\n\t}\r\n}"),
             (json, "{\"context\": {\"includeDirectories\": [\"/x\", /* why */ \"/y\"]}}"),
+            (claude, "{\"permissions\": {\"allow\": []}}"),
         ] {
             let with = trees.put(text, "/t").unwrap();
             assert!(with.contains("/t"), "{with}");

@@ -37,13 +37,13 @@ impl FollowOutcome {
 /// Applies the change from commit `from` to `to`. Runs nothing and follows no symlink.
 ///
 /// # Errors
-/// `object_missing`, `session_tree_gone`. A file that cannot be written is in `kept`.
+/// `object_missing`. A file that cannot be written is in `kept`.
 pub fn follow(repository: &Repository, tree: &Path, from: &str, to: &str) -> Result<FollowOutcome> {
     let mut followed = FollowOutcome::default();
     if from == to {
         return Ok(followed);
     }
-    let inside = read::open_tree(repository, tree)?;
+    let inside = repository.with_worktree(tree)?;
     let index = |commit| read::index(&inside, commit).map(|index| read::entries(&index));
     let commit = from;
     let (from, to) = (index(from)?, index(to)?);

@@ -178,10 +178,10 @@ impl IgnoredFiles {
 }
 
 fn place(home: &SessionStore, name: &str, day: NaiveDate) -> Result<(Dir, PathBuf)> {
-    let trees = home.tree("");
+    let trees = home.trees();
     let new = format!("{name}{UNTIL}{day}.{:04x}", crate::beneath::random_id() & 0xffff);
     let make = || {
-        let top = open_last(&trees)?;
+        let top = open_last(trees)?;
         top.mkdir(new.as_str().into())?;
         top.open_directory(new.as_str().into())
     };
@@ -193,7 +193,7 @@ fn place(home: &SessionStore, name: &str, day: NaiveDate) -> Result<(Dir, PathBu
 }
 
 pub fn expire(home: &SessionStore, now: DateTime<Utc>) {
-    let Ok(top) = open_last(&home.tree("")) else { return };
+    let Ok(top) = open_last(home.trees()) else { return };
     for name in top.names().unwrap_or_default() {
         let day = name.to_str().ok().and_then(|name| name.split_once(UNTIL)).map(|(_, day)| day);
         let day = day.and_then(|day| day.get(..10)?.parse::<NaiveDate>().ok());

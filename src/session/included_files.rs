@@ -19,25 +19,39 @@ use crate::worktree::{Reader, Worktree};
 /// agent that writes there can only hide its own files.
 const LIST: &str = "aye-included";
 
+/// In place of size and time.
+const LOCAL: &str = "- -";
+
 /// Bytes.
 const MOST: u64 = 16 << 20;
 
 /// Copies ignored files named in `.gitignore` syntax: settings and keys that tests need. The copies
 /// stay ignored.
-pub(super) fn copy(repository: &Repository, tree: &Path) -> Result<()> {
+///
+/// So do `local_files`, which their client writes to: edits of them are not work.
+pub(super) fn copy(repository: &Repository, tree: &Path, local_files: &[&str]) -> Result<()> {
     let Some(top) = repository.work_dir() else { return Ok(()) };
-    if !top.join(".worktreeinclude").is_file() {
-        return Ok(());
-    }
-    let list = |exclude: &str| {
-        let args = ["ls-files", "-z", "--others", "--ignored", exclude];
-        git(repository).and_then(|git| git.args(args).run())
+    let list = |exclude: &str, paths: &[&str]| {
+        let git = git(repository)?.directory(&top).env("GIT_LITERAL_PATHSPECS", "1");
+        let args = ["ls-files", "-z", "--others", "--ignored", exclude, "--"];
+        git.args(args).args(paths).run()
     };
-    let wanted = list("--exclude-from=.worktreeinclude")?;
-    let ignored = list("--exclude-standard")?;
+    let has = |path: &&&str| top.join(path).symlink_metadata().is_ok();
+    let local_files: Vec<&str> = local_files.iter().filter(has).copied().collect();
+    let mut wanted = Vec::new();
+    let mut ignored = Vec::new();
+    if top.join(".worktreeinclude").is_file() {
+        wanted = list("--exclude-from=.worktreeinclude", &[])?;
+        ignored = list("--exclude-standard", &[])?;
+    } else if !local_files.is_empty() {
+        ignored = list("--exclude-standard", &local_files)?;
+    }
     let ignored: HashSet<&[u8]> = ignored.split(|byte| *byte == 0).collect();
+    let wanted = wanted.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let is_local = |name: &[u8]| local_files.iter().any(|local| local.as_bytes() == name);
+    let wanted = wanted.filter(|name| !is_local(name));
     let mut copies = Vec::new();
-    for name in wanted.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+    for name in wanted.chain(local_files.iter().map(|local| local.as_bytes())) {
         let Ok(path) = name.to_path() else { continue };
         let (from, to) = (top.join(path), tree.join(path));
         let facts = from.symlink_metadata().ok().filter(Metadata::is_file);
@@ -48,7 +62,8 @@ pub(super) fn copy(repository: &Repository, tree: &Path) -> Result<()> {
         let facts = copied.and_then(|()| to.symlink_metadata()).map_err(|error| {
             Error::io(format_args!("copy {} into the session's tree", from.display()), &error)
         })?;
-        copies.extend([stamp(&facts).as_bytes(), b" ", name, b"\0"].concat());
+        let stamp = if is_local(name) { LOCAL.to_owned() } else { stamp(&facts) };
+        copies.extend([stamp.as_bytes(), b" ", name, b"\0"].concat());
     }
     std::fs::write(tree.join(".git/info").join(LIST), copies)
         .map_err(|error| Error::io("list what is copied into the session's tree", &error))
@@ -89,7 +104,7 @@ pub(super) fn edited(repository: &Repository, tree: &Path, reader: &Reader<'_>) 
     let checkout = checkout.as_ref().map(Worktree::reader);
     let is_edited = |path: &RepoPath, made: &[u8]| {
         let facts = tree.join(path.to_path()).symlink_metadata();
-        if facts.is_ok_and(|facts| stamp(&facts).as_bytes() == made) {
+        if made == LOCAL.as_bytes() || facts.is_ok_and(|facts| stamp(&facts).as_bytes() == made) {
             return false;
         }
         match (reader.file(path), checkout.as_ref().map(|checkout| checkout.file(path))) {

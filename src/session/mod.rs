@@ -6,7 +6,8 @@
 //!
 //! **A tree belongs to the agent.** Once the agent has run in it, no command of aye runs git with
 //! the tree's own git directory or configuration. Its files are read through the repository's
-//! ([`read`]). The path of a tree follows only from the session's name, never from stored data.
+//! ([`read`]). A tree is a slot: a number below the repository's own directory. Stored data can name
+//! another slot of that repository, and no other path.
 
 pub mod beside;
 pub mod follow;
@@ -29,7 +30,6 @@ pub mod codes {
     crate::codes! {
         SESSION_NOT_FOUND = "session_not_found", NotFound, "there is no session of that name";
         SESSION_TREE_GONE = "session_tree_gone", NotFound, "the tree of the session was removed, and not by aye";
-        SESSION_TREE_EXISTS = "session_tree_exists", Conflict, "where the session's tree would lie there is one that this clone knows nothing of";
         SESSION_LIVE = "session_live", Busy, "the session's command still runs";
         SESSION_UNSUBMITTED = "session_unsubmitted", Refused, "the session's tree holds work that no proposal has";
         SESSION_ELSEWHERE = "session_elsewhere", Refused, "a session's proposal is revised in the clone of the session alone";

@@ -3,7 +3,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice as _};
 use gix::bstr::BStr as GixStr;
@@ -11,13 +11,12 @@ use gix::index::entry::Mode as IndexMode;
 use gix::worktree::stack::state::ignore::Source;
 
 use super::ignored_files::IgnoredFiles;
-use super::{codes, included_files, link, spool};
+use super::{included_files, link, spool};
 use crate::beneath::{Dir, FileKind, open_last};
 use crate::changeset::{File, FileChange, Mode, RepoPath, Snapshot as _};
 use crate::error::{Error, Result};
 use crate::proposal::Entry;
 use crate::repository::{Repository, index_excludes, stat_match};
-use crate::text::shell;
 use crate::worktree::{Reader, Worktree, codes as worktree_codes, describe_refusal, is_temporary};
 
 #[derive(Debug, Default)]
@@ -38,7 +37,7 @@ const DEEP: usize = 128;
 /// submodules and edited copies of ignored files are in `passed_over`.
 ///
 /// # Errors
-/// `session_tree_gone`; `object_missing` for the base; `special_file` if a pipe replaces a file of
+/// `object_missing` for the base; `special_file` if a pipe replaces a file of
 /// rules.
 pub fn read_changes(
     repository: &Repository,
@@ -46,7 +45,7 @@ pub fn read_changes(
     name: Option<&str>,
     base: &str,
 ) -> Result<TreeChanges> {
-    let inside = open_tree(repository, tree)?;
+    let inside = repository.with_worktree(tree)?;
     let repo = inside.repo();
     let index = index(&inside, base)?;
     let known = entries(&index);
@@ -79,48 +78,6 @@ pub fn read_changes(
     left.ignored.copies.extend(walk.linked.into_iter().chain(included_files::paths(tree)));
     left.changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     Ok(left)
-}
-
-/// # Errors
-/// `session_tree_gone`.
-pub(super) fn open_tree(repository: &Repository, tree: &Path) -> Result<Repository> {
-    match tree.symlink_metadata() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let (shown, name) = (tree.display(), tree.file_name().unwrap_or_default().display());
-            Err(Error::new(
-                &codes::SESSION_TREE_GONE,
-                format!("the session's tree {shown} was removed, with what no proposal had of it"),
-            )
-            .hint(match tree_of_moved_checkout(tree) {
-                Some(other) => format!(
-                    "a tree of that name lies in {}; if the checkout was moved, or copied, and this is \
-                     the session's: mkdir -p {} && mv {} {}",
-                    other.display(),
-                    shell::quote(&tree.parent().unwrap_or(tree).to_string_lossy()),
-                    shell::quote(&other.to_string_lossy()),
-                    shell::quote(&tree.to_string_lossy())
-                ),
-                None => format!(
-                    "what was proposed is still there (aye list); aye run --name {name} -- CMD makes the tree \
-                     again, aye session end {name} forgets the session"
-                ),
-            }))
-        }
-        _ => repository.with_worktree(tree),
-    }
-}
-
-/// A tree for a checkout at another path.
-fn tree_of_moved_checkout(tree: &Path) -> Option<PathBuf> {
-    let (name, own) = (tree.file_name()?, tree.parent()?);
-    let checkouts = std::fs::read_dir(own.parent()?).ok()?.flatten();
-    let mut found: Vec<PathBuf> = checkouts
-        .filter(|checkout| checkout.path() != own)
-        .map(|checkout| checkout.path().join(name))
-        .filter(|tree| tree.is_dir())
-        .collect();
-    // Several candidates are ambiguous.
-    found.pop().filter(|_| found.is_empty())
 }
 
 const MAX_INDEX: u64 = 512 << 20;

@@ -3,13 +3,13 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use bstr::{BStr, ByteSlice as _};
+use bstr::{BStr, BString, ByteSlice as _};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::codes;
 use super::record::SessionRecord;
-use crate::beneath::{Access, Dir, FileKind, clear, open_last};
+use crate::beneath::{Access, Content, Dir, FileKind, clear, open_last};
 use crate::error::{Error, Result, codes as common};
 use crate::private::PrivateDirectory;
 use crate::process_wait;
@@ -128,8 +128,91 @@ impl SessionStore {
         })
     }
 
+    /// Directory of all trees of the repository.
+    pub fn trees(&self) -> &Path {
+        &self.trees
+    }
+
+    /// The slot of the session. Without one, a path that no tree ever has: slots are numbers, and
+    /// names begin with a letter.
     pub fn tree(&self, name: &str) -> PathBuf {
-        self.trees.join(name)
+        self.trees.join(self.slot(name).map_or_else(|| name.to_owned(), |slot| slot.to_string()))
+    }
+
+    /// # Errors
+    /// `session_tree_gone`.
+    pub fn require_tree(&self, name: &str) -> Result<PathBuf> {
+        let tree = self.tree(name);
+        if tree.symlink_metadata().is_ok() { Ok(tree) } else { Err(self.gone(name, &tree)) }
+    }
+
+    fn gone(&self, name: &str, tree: &Path) -> Error {
+        let shown = tree.display();
+        let error = Error::new(
+            &codes::SESSION_TREE_GONE,
+            format!("the session's tree {shown} was removed, with what no proposal had of it"),
+        );
+        error.hint(match self.tree_of_moved_checkout(name) {
+            Some(other) => format!(
+                "a tree of that session lies in {}; if the checkout was moved, or copied, and this is the \
+                 session's: mkdir -p {} && mv {} {}",
+                other.display(),
+                shell::quote(&self.trees.to_string_lossy()),
+                shell::quote(&other.to_string_lossy()),
+                shell::quote(&tree.to_string_lossy())
+            ),
+            None => format!(
+                "what was proposed is still there (aye list); aye run --name {name} -- CMD makes the tree \
+                 again, aye session end {name} forgets the session"
+            ),
+        })
+    }
+
+    /// A tree of that name for a checkout at another path. Several are ambiguous.
+    fn tree_of_moved_checkout(&self, name: &str) -> Option<PathBuf> {
+        let slot = self.slot(name)?.to_string();
+        let line = format!("session = {name}");
+        let is_its = |tree: &PathBuf| {
+            let config = open_last(tree).and_then(|tree| tree.open_directory(".git".into()));
+            match config.and_then(|git| git.read("config".into(), 1 << 20)) {
+                Ok(Content::File(bytes, _)) => bytes.lines().any(|it| it.trim() == line.as_bytes()),
+                _ => false,
+            }
+        };
+        let checkouts = std::fs::read_dir(self.trees.parent()?).ok()?.flatten();
+        let trees = checkouts.map(|checkout| checkout.path()).filter(|at| *at != self.trees);
+        let mut found: Vec<PathBuf> = trees.map(|at| at.join(&slot)).filter(is_its).collect();
+        found.pop().filter(|_| found.is_empty())
+    }
+
+    /// Each slot has one owner, so that no two sessions share a tree.
+    pub fn slot(&self, name: &str) -> Option<u32> {
+        self.slots().into_iter().find_map(|(slot, owner)| (owner == name).then_some(slot))
+    }
+
+    /// By number.
+    fn slots(&self) -> Vec<(u32, String)> {
+        let found = self.records.dir().names().unwrap_or_default();
+        let slot = |file: &BString| file.strip_suffix(SLOT.as_bytes())?.to_str().ok()?.parse().ok();
+        let mut slots: Vec<u32> = found.iter().filter_map(slot).collect();
+        slots.sort_unstable();
+        slots.into_iter().filter_map(|slot| Some((slot, self.owner(slot)?))).collect()
+    }
+
+    /// Slot of the client's last run: its conversations belong to that path.
+    pub fn last_slot(&self, client: &str) -> Option<u32> {
+        let bytes = self.records.read(&last_name(client)).ok()??;
+        bytes.to_str().ok()?.parse().ok()
+    }
+
+    pub fn note_slot(&self, client: &str, slot: u32) {
+        // Without it, a conversation is begun where it might have been resumed.
+        drop(self.records.replace(&last_name(client), slot.to_string().as_bytes(), false));
+    }
+
+    pub fn owner(&self, slot: u32) -> Option<String> {
+        let name = String::from_utf8(self.records.read(&slot_name(slot)).ok()??).ok()?;
+        is_name(&name).then_some(name)
     }
 
     /// The state directory around `tree`, if this repository's: some clients start a tool server
@@ -144,14 +227,14 @@ impl SessionStore {
     pub fn session_at(&self, directory: &Path) -> Option<String> {
         let directory = std::fs::canonicalize(directory).ok()?;
         let trees = std::fs::canonicalize(&self.trees).ok()?;
-        let name = directory.strip_prefix(trees).ok()?.components().next()?;
-        let name = name.as_os_str().to_str()?.to_owned();
+        let slot = directory.strip_prefix(trees).ok()?.components().next()?;
+        let name = self.owner(slot.as_os_str().to_str()?.parse().ok()?)?;
         self.record(&name).ok().map(|_| name)
     }
 
     pub fn names(&self) -> Vec<String> {
         let found = self.records.dir().names().unwrap_or_default();
-        let name = |file: &bstr::BString| {
+        let name = |file: &BString| {
             let name = file.strip_suffix(b".json")?.to_str().ok()?;
             is_name(name).then(|| name.to_owned())
         };
@@ -179,12 +262,7 @@ impl SessionStore {
         if !is_name(name) {
             return Err(not_found(name));
         }
-        let file = format!("{name}.change");
-        let lock = self.records.file(file.as_bytes().as_bstr(), Access::Lock)?;
-        let path = self.records.path().join(&file);
-        process_wait::lock(&lock, || format!("another process holds {}", path.display()))
-            .map_err(|error| Error::io(format_args!("lock {}", path.display()), &error))?;
-        Ok(RecordLock { name: name.to_owned(), _lock: lock })
+        Ok(RecordLock { name: name.to_owned(), _lock: self.lock(name)? })
     }
 
     pub fn write(&self, changing: &RecordLock, record: &SessionRecord) -> Result<()> {
@@ -251,20 +329,63 @@ impl SessionStore {
         }
     }
 
-    /// Marks the tree as being created: `SessionStore::clear` may now remove it, also after a crash.
+    /// Gives the session the lowest free slot: clients remember trust, conversations and caches by
+    /// path. Marks the tree as being created: `SessionStore::clear` may now remove it, also after a
+    /// crash. Returns trees in lower slots that this clone did not make: another clone may have been
+    /// at this path, and its agent's work there may be in no proposal.
+    ///
+    /// `wanted` comes first, if it is free.
     ///
     /// # Errors
-    /// `session_tree_exists` if the tree exists without this clone's mark. Another clone may have
-    /// been at this path, and its agent's work there may be in no proposal.
-    pub fn begin(&self, held: &SessionLock) -> Result<()> {
-        let (tree, making) = (self.tree(&held.name), making_name(&held.name));
-        if tree.symlink_metadata().is_ok() {
-            if self.records.read(&making)?.is_none() {
-                return Err(exists(&held.name, &tree));
+    /// The system's.
+    pub fn begin(&self, held: &SessionLock, wanted: Option<u32>) -> Result<Vec<PathBuf>> {
+        let (name, making) = (&held.name, making_name(&held.name));
+        let lock = self.lock("slots")?;
+        if let Some(slot) = self.slot(name) {
+            if self.tree(name).symlink_metadata().is_ok() {
+                if self.records.read(&making)?.is_some() {
+                    self.clear_tree(slot);
+                }
+                // Its record is lost, and there may be work in it.
+                self.records.remove(&slot_name(slot));
             }
-            self.clear(held);
         }
-        self.records.replace(&making, b"", false)
+        let mut unknown = Vec::new();
+        let wanted = wanted.filter(|slot| self.is_free(*slot, name, &mut Vec::new()));
+        let mut slot = self.slot(name).or(wanted).unwrap_or(1);
+        while !self.is_free(slot, name, &mut unknown) {
+            slot += 1;
+        }
+        self.records.replace(&slot_name(slot), name.as_bytes(), false)?;
+        self.records.replace(&making, b"", false)?;
+        drop(lock);
+        Ok(unknown)
+    }
+
+    fn is_free(&self, slot: u32, name: &str, unknown: &mut Vec<PathBuf>) -> bool {
+        let tree = self.trees.join(slot.to_string());
+        let is_there = tree.symlink_metadata().is_ok();
+        let is_removed = self.trees.join(removing_name(slot)).symlink_metadata().is_ok();
+        let owner = self.owner(slot);
+        if is_there && owner.is_none() {
+            unknown.push(tree);
+        }
+        let is_other = |owner: &String| {
+            // The slot of a session whose beginning was stopped is free.
+            let is_gone =
+                self.record(owner).is_err_and(|error| error.is(&codes::SESSION_NOT_FOUND));
+            owner != name && (!is_gone || self.hold(owner).is_err())
+        };
+        !is_there && !is_removed && !owner.as_ref().is_some_and(is_other)
+    }
+
+    fn lock(&self, name: &str) -> Result<File> {
+        let file = format!("{name}.change");
+        let lock = self.records.file(file.as_bytes().as_bstr(), Access::Lock)?;
+        let path = self.records.path().join(&file);
+        process_wait::lock(&lock, || format!("another process holds {}", path.display()))
+            .map_err(|error| Error::io(format_args!("lock {}", path.display()), &error))?;
+        Ok(lock)
     }
 
     /// Removes the mark: tree and record exist.
@@ -277,9 +398,11 @@ impl SessionStore {
     /// # Errors
     /// `io_error` if part of the tree remains.
     pub fn remove(&self, held: SessionLock) -> Result<()> {
+        let slot = self.slot(&held.name);
         self.clear(&held);
-        let places = [self.tree(&held.name), self.trees.join(removing_name(&held.name))];
-        match places.iter().find(|place| place.symlink_metadata().is_ok()) {
+        let removing = slot.map(|slot| self.trees.join(removing_name(slot)));
+        let places = slot.map(|slot| self.trees.join(slot.to_string())).into_iter().chain(removing);
+        match places.into_iter().find(|place| place.symlink_metadata().is_ok()) {
             None => Ok(()),
             Some(place) => {
                 let error = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
@@ -295,49 +418,57 @@ impl SessionStore {
     pub fn clear(&self, held: &SessionLock) {
         // Waits for readers of the tree.
         let _changing = self.change(&held.name);
-        let name = BStr::new(held.name.as_str());
-        if let Ok(home) = open_last(&self.trees) {
-            match home.stat(name).map(|stamp| stamp.kind) {
-                Ok(FileKind::Directory) => drop(move_to_removing(&home, &held.name)),
-                Ok(_) => drop(home.unlink(name)),
-                Err(_) => {}
-            }
-            let is_left = home.stat(name).is_ok();
-            if !remove_moved_aside(&home, &held.name) || is_left {
-                return;
-            }
+        let (name, slot) = (&held.name, self.slot(&held.name));
+        if slot.is_some_and(|slot| !self.clear_tree(slot)) {
+            return;
         }
         self.records.remove(&format!("{name}.json"));
         self.records.remove(&format!("{name}.change"));
-        self.records.remove(&making_name(&held.name));
-        self.records.remove(&lock_name(&held.name));
+        self.records.remove(&making_name(name));
+        slot.iter().for_each(|slot| self.records.remove(&slot_name(*slot)));
+        self.records.remove(&lock_name(name));
+    }
+
+    /// False if something remains.
+    fn clear_tree(&self, slot: u32) -> bool {
+        let Ok(home) = open_last(&self.trees) else { return true };
+        let tree = slot.to_string();
+        let tree = BStr::new(tree.as_str());
+        match home.stat(tree).map(|stamp| stamp.kind) {
+            Ok(FileKind::Directory) => drop(move_to_removing(&home, slot)),
+            Ok(_) => drop(home.unlink(tree)),
+            Err(_) => {}
+        }
+        remove_moved_aside(&home, slot) && home.stat(tree).is_err()
     }
 
     /// Finishes interrupted removals; returns the sessions' names.
     pub fn finish_removals(&self) -> Vec<String> {
         let Ok(home) = open_last(&self.trees) else { return Vec::new() };
-        let name = |entry: bstr::BString| {
-            let name = entry.strip_suffix(REMOVING.as_bytes())?.to_str().ok()?;
-            is_name(name).then(|| name.to_owned())
-        };
-        let names = home.names().unwrap_or_default().into_iter().filter_map(name);
-        let finish = |name: &String| {
-            let Ok(held) = self.hold(name) else { return false };
+        let slot =
+            |entry: BString| entry.strip_suffix(REMOVING.as_bytes())?.to_str().ok()?.parse().ok();
+        let slots = home.names().unwrap_or_default().into_iter().filter_map(slot);
+        let finish = |slot: u32| {
+            let Some(name) = self.owner(slot) else {
+                remove_moved_aside(&home, slot);
+                return None;
+            };
+            let held = self.hold(&name).ok()?;
             // A tree created since then is another session's.
-            if home.stat(BStr::new(name.as_str())).is_ok() {
-                remove_moved_aside(&home, name);
-                return false;
+            if home.stat(BStr::new(slot.to_string().as_str())).is_ok() {
+                remove_moved_aside(&home, slot);
+                return None;
             }
             self.clear(&held);
-            self.record(name).is_err()
+            self.record(&name).is_err().then_some(name)
         };
-        names.filter(finish).collect()
+        slots.filter_map(finish).collect()
     }
 }
 
-fn move_to_removing(home: &Dir, name: &str) -> std::io::Result<()> {
-    let aside = removing_name(name);
-    let (name, aside) = (BStr::new(name), BStr::new(aside.as_str()));
+fn move_to_removing(home: &Dir, slot: u32) -> std::io::Result<()> {
+    let (tree, aside) = (slot.to_string(), removing_name(slot));
+    let (tree, aside) = (BStr::new(tree.as_str()), BStr::new(aside.as_str()));
     if let Err(error) = home.mkdir(aside)
         && error.kind() != std::io::ErrorKind::AlreadyExists
     {
@@ -345,7 +476,7 @@ fn move_to_removing(home: &Dir, name: &str) -> std::io::Result<()> {
     }
     let place = home.open_directory(aside)?;
     let new = format!("{:016x}", crate::beneath::random_id());
-    rename_entry(home, name, &place, BStr::new(new.as_str()))
+    rename_entry(home, tree, &place, BStr::new(new.as_str()))
 }
 
 /// Stays within the file system.
@@ -359,8 +490,8 @@ pub(super) fn rename_entry(from: &Dir, name: &BStr, to: &Dir, new: &BStr) -> std
 }
 
 /// False if something remains.
-fn remove_moved_aside(home: &Dir, name: &str) -> bool {
-    let aside = removing_name(name);
+fn remove_moved_aside(home: &Dir, slot: u32) -> bool {
+    let aside = removing_name(slot);
     let aside = BStr::new(aside.as_str());
     if let Ok(place) = home.open_directory(aside) {
         for tree in place.names().unwrap_or_default() {
@@ -379,17 +510,6 @@ fn no_place(trees: &Path, error: &std::io::Error) -> Error {
     let message = format!("there is no place for the trees of sessions: {}", failed.message());
     Error::new(&codes::NO_STATE_DIRECTORY, message)
         .hint("set XDG_STATE_HOME to a directory that you can write, outside the repository")
-}
-
-fn exists(name: &str, tree: &Path) -> Error {
-    let at = tree.to_string_lossy();
-    let message = format!("a session's tree that this clone knows nothing of lies in {at}");
-    let quoted = shell::quote(&at);
-    let hint = format!(
-        "nothing was touched; what is in it may be proposed nowhere: look, then move it away (mv {quoted} \
-         {quoted}.old), or take another name than {name}"
-    );
-    Error::new(&codes::SESSION_TREE_EXISTS, message).hint(hint)
 }
 
 pub fn not_found(name: &str) -> Error {
@@ -431,11 +551,23 @@ fn making_name(name: &str) -> String {
     format!("{name}.making")
 }
 
-/// Session names contain no dot.
 const REMOVING: &str = ".removing";
 
-fn removing_name(name: &str) -> String {
-    format!("{name}{REMOVING}")
+fn removing_name(slot: u32) -> String {
+    format!("{slot}{REMOVING}")
+}
+
+/// Session names contain no dot.
+const SLOT: &str = ".slot";
+
+/// File with the name of the session that has the slot.
+fn slot_name(slot: u32) -> String {
+    format!("{slot}{SLOT}")
+}
+
+/// Session names contain no dot.
+fn last_name(client: &str) -> String {
+    format!("{client}.last")
 }
 
 fn lock_name(name: &str) -> String {
@@ -471,8 +603,19 @@ mod tests {
         let held = home.hold("one").unwrap();
         assert!(home.hold("one").unwrap_err().is(&codes::SESSION_LIVE));
         assert!(home.record("one").unwrap_err().is(&codes::SESSION_NOT_FOUND));
+        assert_eq!(home.begin(&held, None).unwrap(), [] as [PathBuf; 0]);
         let tree = home.tree("one");
-        assert!(tree.parent().unwrap().file_name().unwrap().to_str().unwrap().starts_with("work-"));
+        assert!(
+            tree.ends_with("1")
+                && tree
+                    .parent()
+                    .unwrap()
+                    .file_name()
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .starts_with("work-")
+        );
         std::fs::create_dir_all(tree.join("deep/er")).unwrap();
         std::os::unix::fs::symlink(directory.path(), tree.join("deep/out")).unwrap();
         home.remove(held).unwrap();
@@ -487,14 +630,38 @@ mod tests {
         let (git, state) = (directory.path().join("work/.git"), directory.path().join("state"));
         std::fs::create_dir_all(&git).unwrap();
         let home = SessionStore::make(&git, &state).unwrap();
-        let aside = |name: &str| home.trees.join(removing_name(name));
-        for name in ["one", "two", "three"] {
-            std::fs::create_dir_all(aside(name).join("0123/deep")).unwrap();
+        let aside = |slot: u32| home.trees.join(removing_name(slot));
+        for (slot, name) in [(1, "one"), (2, "two"), (3, "three")] {
+            let held = home.hold(name).unwrap();
+            home.begin(&held, None).unwrap();
+            assert!(home.tree(name).ends_with(slot.to_string()));
+            std::fs::create_dir_all(aside(slot).join("0123/deep")).unwrap();
         }
         std::fs::create_dir_all(home.tree("two")).unwrap();
         let _held = home.hold("three").unwrap();
         assert_eq!(home.finish_removals(), ["one"]);
-        assert!(!aside("one").exists() && !aside("two").exists() && aside("three").exists());
+        assert!(!aside(1).exists() && !aside(2).exists() && aside(3).exists());
         assert!(home.tree("two").exists());
+    }
+
+    #[test]
+    fn the_lowest_free_slot_is_taken_and_an_unknown_tree_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let (git, state) = (directory.path().join("work/.git"), directory.path().join("state"));
+        std::fs::create_dir_all(&git).unwrap();
+        let home = SessionStore::make(&git, &state).unwrap();
+        let begin = |name: &str| {
+            let held = home.hold(name).unwrap();
+            let unknown = home.begin(&held, None).unwrap();
+            std::fs::create_dir_all(home.tree(name)).unwrap();
+            (held, home.tree(name).file_name().unwrap().to_owned(), unknown)
+        };
+        std::fs::create_dir_all(home.trees.join("2")).unwrap();
+        let (a, at_a, _) = begin("a");
+        let (_b, at_b, unknown) = begin("b");
+        assert_eq!((at_a, at_b, unknown), ("1".into(), "3".into(), vec![home.trees.join("2")]));
+        home.remove(a).unwrap();
+        let (_c, at_c, _) = begin("c");
+        assert_eq!(at_c, "1");
     }
 }

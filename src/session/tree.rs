@@ -180,6 +180,7 @@ pub fn make(
     name: &str,
     tree: &Path,
     commit: &str,
+    local_files: &[&str],
 ) -> Result<Vec<(String, String)>> {
     let top = repository.work_dir().unwrap_or_else(|| repository.common_dir().to_owned());
     let session = (top.as_path(), name);
@@ -212,7 +213,7 @@ pub fn make(
     };
     inside().args(["read-tree", "-mu", "HEAD"]).run()?;
     times::follow(repository, tree)?;
-    included_files::copy(repository, tree)?;
+    included_files::copy(repository, tree, local_files)?;
     let index = read::index(repository, commit)?;
     let modules = index.entries().iter().filter(|entry| entry.mode == Mode::COMMIT);
     let paths = modules.map(|entry| entry.path(&index)).filter(|path| {

@@ -24,7 +24,7 @@ use crate::error::Error;
 
 pub use git::places;
 pub use machine::Machine;
-pub use plan::{Plan, plan};
+pub use plan::{Plan, only_reads, plan};
 pub use run::{Request, RunOutcome, run};
 
 pub mod codes {

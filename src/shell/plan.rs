@@ -36,3 +36,11 @@ pub fn plan(source: &str, world: &Machine) -> Result<Plan> {
     }
     Ok(plan)
 }
+
+/// True if the words alone prove that a command text only reads, without the kernel's sandbox.
+pub fn only_reads(text: &str) -> bool {
+    parser::read(text).is_ok_and(|parsed| {
+        let mut commands = parsed.commands.iter();
+        commands.all(|command| list::check(command).is_ok() && list::is_inert(command))
+    })
+}

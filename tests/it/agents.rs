@@ -94,7 +94,7 @@ fn commands_of_the_checkout_run_in_the_tree() {
     // The installed hooks ask about them.
     repo.aye(&["agents", "install", "claude-code", "--user"]).ok();
     let settings = read(repo.outer().join("home/.claude/settings.json"));
-    assert!(settings.contains("|Bash|Monitor|PowerShell\""), "{settings}");
+    assert!(settings.contains("|Bash|Monitor|PowerShell|"), "{settings}");
     // Nor does a command of the tree that names the checkout write there.
     let moved = claude.at(&tree).shell(&format!("echo x >{}", repo.path("b.txt").display()));
     assert_eq!(moved.command(), format!("echo x >{}", tree.join("b.txt").display()));
@@ -250,7 +250,7 @@ fn what_is_not_understood_closes_the_gate_for_edits_alone() {
     // Where nothing can be recorded, nothing is edited either.
     let broken = Repo::new();
     write(broken.path(".git/index"), "broken");
-    assert!(claude(&broken).shell("ls").refused().contains("git_failed"));
+    assert!(claude(&broken).shell("make").refused().contains("git_failed"));
     // Outside of a repository there is no gate.
     assert!(claude(&repo).at(repo.outer()).edit(repo.outer().join("x")).is_nothing());
 }

@@ -110,6 +110,7 @@ mod run_elsewhere;
 mod run_interrupted;
 mod run_renames;
 mod run_shared;
+mod run_slots;
 mod run_strays;
 mod run_times;
 mod run_tools;

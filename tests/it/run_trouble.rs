@@ -222,15 +222,12 @@ fn a_tree_that_the_clone_knows_nothing_of_is_left_alone() {
         let late = tree(&repo, "x").join("late.txt");
         std::fs::write(&late, "proposed nowhere\n").expect("a file");
         beside(&repo, script);
-        for _ in 0..2 {
-            kept(&repo, "echo").fails("session_tree_exists", 5);
-            assert!(late.exists(), "{script}");
-        }
-        // Moved away as the hint says.
-        let tree = late.parent().expect("the tree");
-        std::fs::rename(tree, tree.with_extension("old")).expect("moved");
-        kept(&repo, "cat b.txt").ok().says("bee");
-        assert!(tree.with_extension("old").join("late.txt").exists());
+        // A session of the same name gets another tree, and that one is named.
+        let unknown = late.parent().expect("the tree");
+        kept(&repo, "cat b.txt").ok().says("bee").notes(&text(unknown));
+        assert_ne!(tree(&repo, "x"), unknown);
+        repo.aye(&["session", "end", "x"]).ok();
+        assert!(late.exists(), "{script}");
     }
 }
 

@@ -3,18 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use super::call_session::CallSession;
-use super::ensure_tree;
+use super::ensure_own_tree;
 use super::instructions::edit_instruction;
 use crate::app::real_path::resolve;
 use crate::cli::Context;
 use crate::error::Result;
 use crate::harness::command_path::in_command;
 use crate::harness::{Call, Command, EditRoute, HookReply};
+use crate::shell::only_reads;
 use crate::text::shell;
 
 pub(super) fn shell_command(
     context: &mut Context,
-    place: &CallSession,
+    place: &mut CallSession,
     call: &Call,
     command: &Command,
 ) -> Result<HookReply> {
@@ -23,18 +24,24 @@ pub(super) fn shell_command(
     };
     let own = command.directory.as_ref().map(|directory| call.directory.join(directory));
     let directory = own.as_ref().unwrap_or(&call.directory);
-    let (here, tree, text) = (resolve(directory), place.tree(), command.text.as_str());
+    let (here, text) = (resolve(directory), command.text.as_str());
     let is_inside = here.starts_with(&place.site.tree);
     let checkout = Checkout::new(context, top, [directory, &call.directory]);
-    let moved = checkout.moved(text, &tree.to_string_lossy());
+    let is_named = checkout.moved(text, &place.tree().to_string_lossy()) != text;
     let inside = match here.strip_prefix(top) {
         Ok(_) if is_inside => return Ok(HookReply::Proceed),
-        Ok(inside) => Some(inside),
+        Ok(inside) => Some(inside.to_owned()),
         // From other directories, a command reaches the checkout by its path.
-        Err(_) if moved == text => return Ok(HookReply::Proceed),
+        Err(_) if !is_named => return Ok(HookReply::Proceed),
         Err(_) => None,
     };
-    ensure_tree(context, place, &place.name)?;
+    // It reads the same files in the checkout, as long as there is no tree.
+    if !command.is_foreign && !place.home.has(&place.name) && only_reads(text) {
+        return Ok(HookReply::Proceed);
+    }
+    ensure_own_tree(context, place)?;
+    let tree = place.tree();
+    let moved = checkout.moved(text, &tree.to_string_lossy());
     if place.client.edit_route == EditRoute::Name || command.is_foreign {
         let goes_on = if command.is_foreign { ";" } else { "&&" };
         if inside.is_some() && moved == text && goes_to(text, &tree, goes_on) {
@@ -46,7 +53,7 @@ pub(super) fn shell_command(
                  work tree of this session. Begin each command with: cd {}{goes_on}",
                 shell::quote(&tree.to_string_lossy())
             ),
-            EditRoute::Enter | EditRoute::Name => edit_instruction(place),
+            EditRoute::Enter | EditRoute::Name => edit_instruction(place, call, true),
         };
         return Ok(HookReply::Refuse(format!("Not run, and not an error: {way}")));
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::call_session::CallSession;
-use super::ensure_tree;
+use super::ensure_own_tree;
 use super::instructions::edit_instruction;
 use crate::app::real_path::Real;
 use crate::app::site::{WriteTarget, is_git};
@@ -17,7 +17,7 @@ pub(super) const NESTED: &str = "Not done: that file lies in a repository of its
 
 pub(super) fn edit(
     context: &Context,
-    place: &CallSession,
+    place: &mut CallSession,
     call: &Call,
     edit: &Edit,
 ) -> Result<HookReply> {
@@ -38,13 +38,15 @@ pub(super) fn edit(
     if !is_inside {
         return Ok(HookReply::Proceed);
     }
-    let refusal = format!("Not applied, and not an error: {}", edit_instruction(place));
-    if place.is_strict || place.client.edit_route == EditRoute::Enter {
-        return Ok(HookReply::Refuse(refusal));
+    let is_entered = place.client.edit_route == EditRoute::Enter && !call.is_part;
+    if !place.is_strict && !is_entered {
+        ensure_own_tree(context, place)?;
     }
-    ensure_tree(context, place, &place.name)?;
+    let refusal =
+        || format!("Not applied, and not an error: {}", edit_instruction(place, call, true));
     match place.client.edit_route {
-        EditRoute::Enter | EditRoute::Name => Ok(HookReply::Refuse(refusal)),
+        _ if place.is_strict => Ok(HookReply::Refuse(refusal())),
+        EditRoute::Enter | EditRoute::Name => Ok(HookReply::Refuse(refusal())),
         EditRoute::Rewrite => Ok(match redirected(place, call, &edit.input, edit.field, true) {
             Ok(input) => HookReply::Rewrite(input),
             Err(why) => HookReply::Refuse(format!("Not done: {why}")),

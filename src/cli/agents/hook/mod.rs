@@ -15,8 +15,10 @@ use edit::{edit, redirect_read};
 use instructions::{PROPOSE, edit_instruction};
 
 use super::hook_file;
+use crate::app;
 use crate::app::propose::Details;
-use crate::app::{self, session as sessions};
+use crate::app::real_path::resolve;
+use crate::app::session::{self as sessions, SessionOrigin};
 use crate::cli::session::summary;
 use crate::cli::{Context, outcomes};
 use crate::error::{Error, Exit, Result};
@@ -119,15 +121,15 @@ fn answer(
             shell::quote(&top.to_string_lossy())
         )));
     }
-    let Some(place) = place else { return Ok(HookReply::Proceed) };
+    let Some(mut place) = place else { return Ok(HookReply::Proceed) };
     match &call.event {
         Event::Other => Ok(HookReply::Proceed),
-        Event::Edit(it) => edit(context, &place, call, it),
+        Event::Edit(it) => edit(context, &mut place, call, it),
         Event::Read { input, field } => Ok(redirect_read(&place, call, input, *field)),
-        Event::Shell(command) => shell_command(context, &place, call, command),
+        Event::Shell(command) => shell_command(context, &mut place, call, command),
         Event::Begin => Ok(HookReply::TellModel(match outcome_text(context, &place)? {
-            Some(news) => format!("{}\n{news}", edit_instruction(&place)),
-            None => edit_instruction(&place),
+            Some(news) => format!("{}\n{news}", edit_instruction(&place, call, false)),
+            None => edit_instruction(&place, call, false),
         })),
         Event::Prompt => {
             Ok(outcome_text(context, &place)?.map_or(HookReply::Proceed, HookReply::TellModel))
@@ -143,6 +145,7 @@ fn answer(
             let trees = vec![place.name.clone()];
             Ok(stop(context, place, trees))
         }
+        Event::Part => start_part(context, &mut place, call),
         Event::Tree(wanted) => {
             // A tree that the person, or a part of the agent, asks for is separate.
             let is_ours = *wanted == place.name || wanted.starts_with("aye");
@@ -154,10 +157,32 @@ fn answer(
     }
 }
 
+/// A subagent works where the session is, and cannot enter a work tree itself. The refusal makes the
+/// tree, so that it is given once.
+fn start_part(context: &Context, place: &mut CallSession, call: &Call) -> Result<HookReply> {
+    let is_inside = resolve(&call.directory).starts_with(&place.site.tree);
+    if place.is_strict || is_inside || place.home.has(&place.name) {
+        return Ok(HookReply::Proceed);
+    }
+    ensure_own_tree(context, place)?;
+    Ok(HookReply::Refuse(format!(
+        "Not started, and not an error: a subagent edits where this session is, so enter first, then start it \
+         again. {}",
+        edit_instruction(place, call, false)
+    )))
+}
+
 /// Clients give a hook far more time.
 const MOST_WAIT: Duration = Duration::from_secs(20);
 
 const PAUSE: Duration = Duration::from_millis(10);
+
+fn ensure_own_tree(context: &Context, place: &mut CallSession) -> Result<()> {
+    let name = place.name.clone();
+    ensure_tree(context, place, &name)?;
+    place.enter(name);
+    Ok(())
+}
 
 fn ensure_tree(context: &Context, place: &CallSession, name: &str) -> Result<()> {
     let CallSession { store, home, .. } = place;
@@ -184,8 +209,9 @@ fn ensure_tree(context: &Context, place: &CallSession, name: &str) -> Result<()>
     }
     // An agent may also resolve a merge, or abort it.
     let base = crate::session::tree::Base::Unsettled;
-    let Client { agent, name: client, .. } = place.client;
-    let back = sessions::begin(store, home, &held, base, agent, client, context.now)?;
+    let Client { agent, name: command, local_files, .. } = *place.client;
+    let origin = SessionOrigin { base, agent, command, local_files, slot: None };
+    let back = sessions::begin(store, home, &held, &origin, context.now)?;
     if !back.is_empty() {
         let changing = home.change(name)?;
         let mut record = home.record(name)?;
