@@ -1,4 +1,4 @@
-//! Build step: `markers.toml` becomes a static table.
+//! Build step: `markers.toml` becomes static tables.
 
 use std::fmt::Write as _;
 
@@ -8,6 +8,14 @@ const SOURCE: &str = "src/actor/markers.toml";
 #[serde(deny_unknown_fields)]
 struct File {
     marker: Vec<Entry>,
+    program: Vec<Program>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Program {
+    agent: String,
+    name: String,
 }
 
 #[derive(serde::Deserialize)]
@@ -42,6 +50,11 @@ pub fn write() {
             code,
             "Marker {{ agent: {agent:?}, variable: {variable:?}, value: {value:?}, is_session: {session} }},"
         );
+    }
+    code +=
+        "];\n/// Names of programs, and their agents.\npub static PROGRAMS: &[(&str, &str)] = &[\n";
+    for Program { agent, name } in &file.program {
+        let _ = writeln!(code, "({name:?}, {agent:?}),");
     }
     code += "];\n";
     let out = std::env::var("OUT_DIR").expect("OUT_DIR");

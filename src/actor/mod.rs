@@ -1,7 +1,8 @@
-//! Recognises coding agents by the environment variables that they set. Pure.
+//! Recognises coding agents by the environment variables that they set, and by their programs. Pure.
 //!
-//! The build script compiles `markers.toml` into [`MARKERS`].
+//! The build script compiles `markers.toml` into [`MARKERS`] and [`PROGRAMS`].
 
+pub mod ancestors;
 pub mod authors;
 pub mod startup;
 
@@ -38,6 +39,25 @@ pub fn agent_marker(lookup: impl Fn(&str) -> Option<OsString>) -> Option<Marker>
         .iter()
         .find(|marker| lookup(marker.variable).is_some_and(|value| marker.matches(&value)))
         .copied()
+}
+
+/// Name and variable of the agent that `lookup` marks. An empty `AYE_AGENT` counts as unset: the agent's
+/// own variable still marks it.
+pub fn agent(lookup: impl Fn(&str) -> Option<OsString>) -> Option<(String, &'static str)> {
+    if let Some(name) = lookup(AYE_AGENT).filter(|name| !name.is_empty()) {
+        return Some((name.to_string_lossy().into_owned(), AYE_AGENT));
+    }
+    agent_marker(lookup).map(|marker| (marker.agent.to_owned(), marker.variable))
+}
+
+/// The agent whose program has this name.
+pub fn agent_of_program(program: &str) -> Option<&'static str> {
+    PROGRAMS.iter().find(|(name, _)| *name == program).map(|(_, agent)| *agent)
+}
+
+/// The command that people type to start `agent`.
+pub fn program_of(agent: &str) -> Option<&'static str> {
+    PROGRAMS.iter().find(|(_, known)| *known == agent).map(|(name, _)| *name)
 }
 
 pub fn session(lookup: impl Fn(&str) -> Option<OsString>) -> Option<OsString> {

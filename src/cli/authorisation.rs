@@ -59,13 +59,14 @@ impl Context {
             granted => Some(granted?).filter(|_| asking.yes),
         };
         if granted.is_none() && !self.interactive() {
+            // The caller may be an agent that aye does not recognise: no word of `--yes`.
             let command = asking.command;
             return Err(Error::new(
                 &codes::CONFIRMATION_REQUIRED,
-                "there is no terminal to ask at, and --yes was not given",
+                "a person decides this at a terminal, and there is none",
             )
-            .with("command", format!("{command} --yes"))
-            .hint(format!("to decide without being asked: {command} --yes")));
+            .with("command", command)
+            .hint(format!("ask your user to run: {command}")));
         }
         Ok(granted)
     }

@@ -1,5 +1,6 @@
 //! The clock, environment, terminal and format, which the library must not look up.
 
+use std::cell::OnceCell;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use chrono::{DateTime, Utc};
 
 use super::Global;
 use super::output::Format;
+use crate::actor::ancestors::AgentProcess;
 use crate::process_wait;
 use crate::repository::Upkeep;
 use crate::store::{NewsList, Notices};
@@ -28,6 +30,8 @@ pub struct Context {
     pub(super) upkeep: Upkeep,
     /// Proposals that this run made pending.
     pub(super) announced: NewsList,
+    /// See `Context::agent_above`.
+    pub(super) above: OnceCell<Option<AgentProcess>>,
     /// Set by [`Context::ends_with`].
     pub(super) status: Option<u8>,
 }
@@ -63,6 +67,7 @@ impl Context {
             notices: Notices::default(),
             upkeep: Upkeep::default(),
             announced: NewsList::default(),
+            above: OnceCell::new(),
             status: None,
         }
     }

@@ -88,6 +88,7 @@ fn print(context: &mut Context, store: &Store, found: Findings<'_>) -> Result<Ex
     let Findings { problems, notices, repaired, pending, view } = found;
     let (view, sound) = (view.as_ref(), problems.is_empty());
     let mut warnings = startup_files(context);
+    warnings.extend(counted_as_agent(context));
     warnings.extend(doctor::warnings(store)?);
     warnings.extend(notices);
     let held = view.map(|view| store.removable(view, context.now)).transpose()?;
@@ -125,7 +126,11 @@ fn print(context: &mut Context, store: &Store, found: Findings<'_>) -> Result<Ex
             let private = diagnosis.spaces.get(Space::Private.as_str());
             let private = private.map(|count| format!(" ({count} private)")).unwrap_or_default();
             let sandbox = if diagnosis.sandbox { "; the kernel confines aye shell" } else { "" };
-            text += &format!("sound: {} pending, {threads}{private}{sandbox}\n", diagnosis.pending);
+            let is_linux = cfg!(target_os = "linux");
+            let agents =
+                if is_linux { "" } else { "; agents are recognised by their variables alone" };
+            let pending = diagnosis.pending;
+            text += &format!("sound: {pending} pending, {threads}{private}{sandbox}{agents}\n");
         }
         let hints: BTreeSet<&str> =
             diagnosis.problems.iter().map(|problem| problem.hint.as_str()).collect();
@@ -135,6 +140,15 @@ fn print(context: &mut Context, store: &Store, found: Findings<'_>) -> Result<Ex
         text
     })?;
     Ok(if diagnosis.sound { Exit::Done } else { Exit::Negative })
+}
+
+/// For a person at a terminal: no refusal names the evidence.
+fn counted_as_agent(context: &Context) -> Option<String> {
+    let (name, evidence) = context.agent().filter(|_| context.interactive())?;
+    Some(format!(
+        "commands in this terminal count as those of the agent '{name}', by {evidence}: a terminal \
+         that no agent has started is yours"
+    ))
 }
 
 fn startup_files(context: &Context) -> Vec<String> {

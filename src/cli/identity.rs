@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::Context;
+use super::{Context, processes};
 use crate::actor;
+use crate::actor::ancestors::AgentProcess;
 use crate::app::Session;
 use crate::error::{Error, Result};
 use crate::proposal::{Actor, ActorKind, AgentRun, Caller, codes};
@@ -59,7 +60,8 @@ impl Context {
         if self.is_in_trial(Some(&store)) {
             store.in_trial();
         }
-        if self.caller(store.repository()).actor.kind == ActorKind::Ci {
+        // By its variables alone: most commands neither decide nor record.
+        if self.is_ci() && actor::agent(|name| self.var(name)).is_none() {
             store.write_only_as(store.repository().trusted_config("aye.clone"))?;
         }
         store.repository().share();
@@ -77,7 +79,7 @@ impl Context {
 
     /// Never an error.
     ///
-    /// An agent's name is `AYE_AGENT`, or else that of its marker. People and CI go by git's
+    /// An agent's name is `AYE_AGENT`, or else that of its marker, or of its process. People and CI go by git's
     /// *committer*: git sets `GIT_AUTHOR_*` for the hooks of `git commit --author=…`, and an author
     /// does not decide.
     pub fn caller(&self, repository: &Repository) -> Caller {
@@ -90,12 +92,9 @@ impl Context {
             .unwrap_or_default();
         if let Some((name, marker)) = self.agent() {
             let actor = Actor { name, email, kind: ActorKind::Agent };
-            return Caller { actor, marker: Some(marker.to_owned()), tool: false };
+            return Caller { actor, marker: Some(marker), tool: false };
         }
-        let kind = match self.var("CI") {
-            Some(value) if value != "false" && value != "0" => ActorKind::Ci,
-            _ => ActorKind::Human,
-        };
+        let kind = if self.is_ci() { ActorKind::Ci } else { ActorKind::Human };
         let name = text("GIT_COMMITTER_NAME")
             .or_else(|| config("committer.name"))
             .or_else(|| config("user.name"))
@@ -103,6 +102,10 @@ impl Context {
             .or_else(|| text("LOGNAME"))
             .unwrap_or_else(|| "unknown".into());
         Caller { actor: Actor { name, email, kind }, marker: None, tool: false }
+    }
+
+    fn is_ci(&self) -> bool {
+        self.var("CI").is_some_and(|value| value != "false" && value != "0")
     }
 
     fn agent_run(&self) -> Option<AgentRun> {
@@ -116,14 +119,19 @@ impl Context {
         AgentRun::new(Some(session), own.as_deref().or(model))
     }
 
-    /// Name and marker variable.
-    fn agent(&self) -> Option<(String, &'static str)> {
-        // An empty variable counts as unset; the agent's own still marks it.
-        if let Some(name) = self.var(actor::AYE_AGENT) {
-            return Some((name.to_string_lossy().into_owned(), actor::AYE_AGENT));
-        }
-        let marker = actor::agent_marker(|name| self.var(name))?;
-        Some((marker.agent.to_owned(), marker.variable))
+    /// Name and evidence: a variable, or a process.
+    pub(super) fn agent(&self) -> Option<(String, String)> {
+        let marked = actor::agent(|name| self.var(name));
+        let marked = marked.map(|(name, variable)| (name, variable.to_owned()));
+        marked.or_else(|| {
+            let AgentProcess { agent, id } = self.agent_above()?;
+            Some((agent.clone(), format!("process {id}")))
+        })
+    }
+
+    /// The coding agent that this process is below. Read once, and only for a caller without a marker.
+    fn agent_above(&self) -> Option<&AgentProcess> {
+        self.above.get_or_init(processes::agent_above).as_ref()
     }
 
     fn is_in_trial(&self, store: Option<&Store>) -> bool {
@@ -144,13 +152,13 @@ impl Context {
     /// # Errors
     /// `human_approval_required`.
     pub(super) fn refuse_agents(&self, what: &str, command: &str) -> Result<()> {
-        let Some((name, marker)) = self.agent() else { return Ok(()) };
+        let Some((name, _)) = self.agent() else { return Ok(()) };
+        // The evidence is not named: an agent that reads it removes it, and decides.
         Err(Error::new(
             &codes::HUMAN_APPROVAL_REQUIRED,
-            format!("'{name}' is an agent ({marker} is set), and agents do not {what}"),
+            format!("'{name}' is an agent, and agents do not {what}"),
         )
         .with("command", command)
-        .with("marker", marker)
         .hint(format!("ask your user to run: {command}")))
     }
 

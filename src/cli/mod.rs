@@ -1,5 +1,5 @@
 //! The command line: one file per command with `Args`, whose comments are the help, and `run`. The
-//! only room that reads clock, environment and terminal.
+//! only room that reads clock, environment, terminal and the processes above.
 
 pub mod agents;
 pub mod apply;
@@ -43,6 +43,7 @@ pub mod patch;
 pub mod paths;
 pub mod plan;
 mod printing;
+pub mod processes;
 pub mod programs;
 pub mod propose;
 pub mod purge;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use self::child::execute;
 use super::{Context, session};
-use crate::actor::AYE_AGENT;
+use crate::actor::{AYE_AGENT, agent_of_program};
 use crate::app::session::SessionOrigin;
 use crate::app::{self, ending};
 use crate::error::{Exit, Result};
@@ -184,10 +184,6 @@ fn agent(context: &Context, program: &OsString) -> String {
         return name.to_string_lossy().into_owned();
     }
     let program = Path::new(program).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    match program.as_str() {
-        "claude" => "claude-code".to_owned(),
-        "gemini" => "gemini-cli".to_owned(),
-        "qwen" => "qwen-code".to_owned(),
-        other => client::agent(other).unwrap_or_else(|| "agent".to_owned()),
-    }
+    let known = agent_of_program(&program).map(str::to_owned);
+    known.or_else(|| client::agent(&program)).unwrap_or_else(|| "agent".to_owned())
 }

@@ -54,8 +54,8 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let document = until(&store, &id, limit, || context.clock())?;
     let Document { reason, comments, revised, .. } = &document;
     let is_told = reason.is_some() || !comments.is_empty() || revised.is_some();
-    let is_agent = context.actor(store.repository()).kind == ActorKind::Agent;
-    if is_agent && is_told && context.format_or(Format::Text) == Format::Text {
+    let is_text = is_told && context.format_or(Format::Text) == Format::Text;
+    if is_text && context.actor(store.repository()).kind == ActorKind::Agent {
         context.note(&format!("note: {}", remark_text::TO_WEIGH));
     }
     context.emit(Format::Text, &document, || text(&document))?;

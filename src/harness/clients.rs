@@ -11,7 +11,6 @@ pub static CLIENTS: [Client; 6] = [
     Client {
         name: "claude-code",
         agent: "claude-code",
-        program: "claude",
         dialect: Dialect::Claude,
         edit_route: EditRoute::Enter,
         events: &[
@@ -46,7 +45,6 @@ pub static CLIENTS: [Client; 6] = [
     Client {
         name: "codex",
         agent: "codex",
-        program: "codex",
         dialect: Dialect::Codex,
         edit_route: EditRoute::Rewrite,
         events: &[
@@ -68,7 +66,6 @@ pub static CLIENTS: [Client; 6] = [
     Client {
         name: "gemini",
         agent: "gemini-cli",
-        program: "gemini",
         dialect: Dialect::Gemini,
         edit_route: EditRoute::Rewrite,
         events: &[
@@ -102,7 +99,6 @@ pub static CLIENTS: [Client; 6] = [
     Client {
         name: "qwen",
         agent: "qwen-code",
-        program: "qwen",
         dialect: Dialect::Claude,
         edit_route: EditRoute::Name,
         events: &[
@@ -130,7 +126,6 @@ pub static CLIENTS: [Client; 6] = [
     Client {
         name: "copilot",
         agent: "copilot-cli",
-        program: "copilot",
         dialect: Dialect::Copilot,
         edit_route: EditRoute::Rewrite,
         events: &[
@@ -165,7 +160,6 @@ pub static CLIENTS: [Client; 6] = [
     Client {
         name: "opencode",
         agent: "opencode",
-        program: "opencode",
         dialect: Dialect::Own,
         edit_route: EditRoute::Rewrite,
         events: &[

@@ -28,7 +28,6 @@ pub struct Client {
     pub name: &'static str,
     /// As in events.
     pub agent: &'static str,
-    pub program: &'static str,
     pub dialect: Dialect,
     pub edit_route: EditRoute,
     /// The hook before a tool comes first.

@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     pub actor: Actor,
-    /// Environment variable that revealed an agent, such as `CODEX_THREAD_ID`. `None` for people
-    /// and unmarked tool callers.
+    /// Evidence of an agent: an environment variable such as `CODEX_THREAD_ID`, a process, a client.
+    /// `None` for people and unmarked tool callers. No refusal names it: an agent would remove it.
     pub marker: Option<String>,
     /// True for a call through a tool contract.
     pub tool: bool,
@@ -125,33 +125,25 @@ pub fn authorise(caller: &Caller, request: &Request<'_>, permits: &Permits) -> R
 fn needs_terminal(request: &Request<'_>, permits: &Permits) -> Error {
     // Checked separately: one path may be both memory and sensitive.
     let wanted = [
-        (permits.wants_terminal(request.memory, false), "memory", "memory"),
-        (permits.wants_terminal(false, request.sensitive), "a sensitive path", "sensitive"),
+        permits.wants_terminal(request.memory, false).then_some("memory"),
+        permits.wants_terminal(false, request.sensitive).then_some("a sensitive path"),
     ];
-    let wanted = || wanted.iter().filter(|(is_wanted, ..)| *is_wanted);
-    let what = wanted().map(|(_, what, _)| *what).collect::<Vec<_>>().join(" and ");
-    let keys: Vec<String> = wanted().map(|(.., key)| format!("{key} = \"flag\"")).collect();
+    let what = wanted.into_iter().flatten().collect::<Vec<_>>().join(" and ");
     Error::new(
         &codes::TERMINAL_REQUIRED,
         format!("it changes {what}, which is decided at a terminal"),
     )
     .with("command", request.command)
-    .hint(format!(
-        "run `{}` at a terminal without --yes; [evidence] {} in a committed \
-         .agent-memory/policy.toml lets --yes decide",
-        request.command,
-        keys.join(" and ")
-    ))
+    .hint(format!("ask your user to run at a terminal: {}", request.command))
 }
 
 fn refusal(caller: &Caller, request: &Request<'_>) -> Error {
     let name = &caller.actor.name;
-    let seen = match (&caller.marker, caller.class()) {
-        (Some(marker), _) => format!("'{name}' is an agent ({marker} is set)"),
-        (None, CallerClass::Tool) => "a tool was called".to_owned(),
-        (None, CallerClass::Ci) => "this is a build machine (CI is set)".to_owned(),
-        (None, CallerClass::Human) => format!("you are '{name}'"),
-        (None, CallerClass::Agent) => format!("'{name}' is an agent"),
+    let seen = match caller.class() {
+        CallerClass::Tool => "a tool was called".to_owned(),
+        CallerClass::Ci => "this is a build machine (CI is set)".to_owned(),
+        CallerClass::Human => format!("you are '{name}'"),
+        CallerClass::Agent => format!("'{name}' is an agent"),
     };
     let others = request.verb == Verb::Revise;
     let (why, hint) = match request.proposal {
@@ -171,13 +163,9 @@ fn refusal(caller: &Caller, request: &Request<'_>) -> Error {
             format!("ask your user to run: {}", request.command),
         ),
     };
-    let error = Error::new(&codes::HUMAN_APPROVAL_REQUIRED, format!("{seen}, and {why}"))
+    Error::new(&codes::HUMAN_APPROVAL_REQUIRED, format!("{seen}, and {why}"))
         .with("command", request.command)
-        .hint(hint);
-    match &caller.marker {
-        Some(marker) => error.with("marker", marker.as_str()),
-        None => error,
-    }
+        .hint(hint)
 }
 
 #[cfg(test)]
@@ -241,10 +229,12 @@ mod tests {
     }
 
     #[test]
-    fn the_refusal_names_the_marker_that_was_seen() {
+    fn a_refusal_names_the_person_to_ask_and_no_way_round() {
         let agent = caller(ActorKind::Agent, Some("CODEX_CI"), false);
-        let error = ask(&agent, Verb::Apply, Evidence::Flag, &Permits::NONE).unwrap_err();
-        assert!(error.message().contains("CODEX_CI"), "{}", error.message());
+        let refused = ask(&agent, Verb::Apply, Evidence::Flag, &Permits::NONE).unwrap_err();
+        let text = format!("{refused:?}");
+        assert!(text.contains("ask your user to run: aye apply x"), "{text}");
+        assert!(!text.contains("CODEX_CI") && !text.contains("--yes"), "{text}");
     }
 
     #[test]

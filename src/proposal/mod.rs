@@ -57,7 +57,7 @@ pub mod codes {
         NOT_APPLIED = "not_applied", Conflict, "the proposal is not applied, so there is nothing to undo";
         TRY_RESULT_INVALID = "try_result_invalid", Invalid, "that is not a result of aye try, or it is of another repository";
         HUMAN_APPROVAL_REQUIRED = "human_approval_required", Refused, "a person has to decide this";
-        CONFIRMATION_REQUIRED = "confirmation_required", Refused, "there is no terminal to ask at and --yes was not given";
+        CONFIRMATION_REQUIRED = "confirmation_required", Refused, "there is no terminal to ask the person at";
         EVENT_INVALID = "event_invalid", Invalid, "an event in the store cannot be read";
     }
 }

@@ -5,7 +5,7 @@ use super::event::Evidence;
 /// Class of the caller, as far as a local program can tell: nothing on one account proves a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallerClass {
-    /// Named by `AYE_AGENT` or by a variable of its harness.
+    /// Named by `AYE_AGENT`, by a variable of its harness, or by a process above.
     Agent,
     /// Calls a tool contract without such a mark.
     Tool,

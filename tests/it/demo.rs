@@ -149,12 +149,12 @@ mod at_a_terminal {
 }
 
 #[test]
-fn an_agent_or_a_build_machine_sees_the_same() {
+fn a_build_machine_sees_the_same_and_an_agent_up_to_the_first_decision() {
     let repo = Repo::outside();
-    let play = repo.outer().join("play");
-    let run =
-        repo.cmd(&["demo", "--dir"]).args(&[play]).env("CLAUDECODE", "1").env("CI", "1").run();
-    run.ok().says("human_approval_required");
+    let play = |name: &str| repo.cmd(&["demo", "--dir"]).args(&[repo.outer().join(name)]);
+    play("ci").env("CI", "1").run().ok().says("human_approval_required");
+    let run = play("agent").env("CLAUDECODE", "1").env("CI", "1").run().ok();
+    run.says("An easy yes").says("ask your user to run").lacks("aye apply");
 }
 
 #[test]

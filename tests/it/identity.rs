@@ -44,17 +44,19 @@ fn last_event(repo: &Repo) -> Value {
 }
 
 #[test]
-fn every_marker_refuses_a_decision_and_is_named() {
+fn every_marker_refuses_a_decision_and_is_not_named() {
     let (repo, id) = proposed();
     for (variable, value, agent) in MARKERS {
         let cmd = |args: &[&str]| repo.cmd(args).env(variable, value);
         let run = cmd(&["apply", &id, "--yes"]).run();
         let run = run.fails("human_approval_required", 4);
-        let told = format!("'{agent}' is an agent ({variable} is set)");
+        let told = format!("'{agent}' is an agent, and");
         assert!(run.err().contains(&told), "{variable}={value}: {run}");
+        assert!(!run.err().contains("is set"), "{variable}={value}: {run}");
+        assert!(!run.err().contains("--yes"), "{variable}={value}: {run}");
         let run = cmd(&["reject", &id, "--yes", "--json"]).run();
         let error = run.fails("human_approval_required", 4).json()["error"].clone();
-        assert_eq!(error["details"]["marker"], *variable, "{error:#}");
+        assert_eq!(error["details"]["marker"], Value::Null, "{error:#}");
         cmd(&["comment", &id, "-m", variable]).run().ok();
         let event = last_event(&repo);
         assert_eq!(event["actor_kind"], "agent", "{variable}: {event:#}");

@@ -14,6 +14,7 @@ mod agents_elsewhere;
 mod agents_show;
 mod agents_strict;
 mod agents_trees;
+mod ancestors;
 mod apply;
 mod apply_beside_git;
 mod apply_fetched;

@@ -600,7 +600,7 @@ fn deletions_and_binaries_are_one_question_each() {
 fn without_a_terminal_the_commands_are_named_and_the_status_is_4() {
     let (repo, id) = three_hunks();
     let run = repo.aye(&["review"]).exits(4);
-    run.says(&format!("aye apply {id} --hunks 1,3-5 --yes")).notes("terminal_required");
+    run.says(&format!("aye diff {id} --hunks")).lacks("--yes").notes("terminal_required");
     // An agent with a terminal is no person.
     let cmd = command(&repo, &["review"]).env("AYE_AGENT", "bot");
     let mut t = Terminal::start(cmd, 24, 100);

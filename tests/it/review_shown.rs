@@ -422,17 +422,3 @@ fn a_mark_of_a_tool_is_shown_as_no_approval() {
     t.sees("! marked").sees("]?").types("q").ends();
     assert_eq!(status(&repo, &id), "pending");
 }
-
-#[test]
-fn commands_for_a_revised_proposal_name_the_revision() {
-    let repo = Repo::with(&[("a.txt", "one\n")]);
-    let id = replace(&repo, "a.txt", "one", "two");
-    repo.aye(&["review"]).exits(4).says(&format!("aye apply {id} --yes"));
-    repo.agent("codex", &["revise", &id, "a.txt", "--old", "one", "--new", "three"]).ok();
-    let out = repo.aye(&["review"]).exits(4).out();
-    let is_it = |line: &&str| line.starts_with(&format!("aye apply {id}@"));
-    let command = out.lines().map(str::trim).find(is_it).expect("a command");
-    let words: Vec<&str> = command.split(' ').skip(1).collect();
-    repo.aye(&words).ok();
-    assert_eq!(repo.text("a.txt"), "three\n");
-}

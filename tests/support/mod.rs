@@ -450,6 +450,8 @@ impl Repo {
             }
         }
         command
+            // Who runs the tests may be a coding agent: only what is below this process counts.
+            .env("AYE_TESTS", std::process::id().to_string())
             .env("HOME", self.outer().join("home"))
             .env("LC_ALL", "C")
             .env("TZ", "UTC")
@@ -479,7 +481,15 @@ fn built() -> &'static OsStr {
 /// released, or [`built`].
 pub fn tested() -> &'static OsStr {
     static TESTED: OnceLock<Option<OsString>> = OnceLock::new();
-    let named = TESTED.get_or_init(|| std::env::var_os("AYE_TEST_PROGRAM"));
+    let named = TESTED.get_or_init(|| {
+        let named = std::env::var_os("AYE_TEST_PROGRAM")?;
+        let above = aye::cli::processes::agent_above();
+        assert!(
+            above.is_none(),
+            "below {above:?} a released aye has no people: use a shell of your own"
+        );
+        Some(named)
+    });
     named.as_deref().filter(|_| env!("CARGO_CRATE_NAME") != "crash").unwrap_or(built())
 }
 

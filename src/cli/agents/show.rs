@@ -5,6 +5,7 @@ use std::path::Path;
 use super::file::read;
 use super::hook_file::{HookFile, targets, top, trees_file};
 use super::install::line;
+use crate::actor::program_of;
 use crate::cli::Context;
 use crate::error::{Exit, Result};
 use crate::harness::CLIENTS;
@@ -31,7 +32,10 @@ pub fn show(context: &mut Context) -> Result<Exit> {
     }
     context.print(lines.as_bytes())?;
     let mut is_gated = !installed.is_empty();
-    for client in CLIENTS.iter().filter(|client| context.on_path(client.program).is_some()) {
+    for client in CLIENTS
+        .iter()
+        .filter(|client| program_of(client.agent).is_some_and(|it| context.on_path(it).is_some()))
+    {
         let name = client.name;
         let mut own = installed.iter().filter(|(client, _)| *client == name);
         let what = match (own.clone().next().is_some(), own.any(|(_, is_trusted)| *is_trusted)) {

@@ -32,6 +32,15 @@ pub struct StoryStep {
     exit: Option<i32>,
 }
 
+impl StoryStep {
+    /// aye refuses these below a coding agent, and the demonstration is no way round.
+    fn is_decision(&self) -> bool {
+        let decisions = ["apply", "reject", "review", "undo"];
+        self.who == YOU
+            && decisions.iter().any(|name| self.command.first().is_some_and(|it| it == name))
+    }
+}
+
 const YOU: &str = "you";
 
 pub struct Stage<'a> {
@@ -52,6 +61,9 @@ impl Stage<'_> {
         for (at, step) in steps.iter().enumerate() {
             if !step.propose.is_empty() {
                 self.propose(&step.propose)?;
+            } else if step.is_decision() && self.context.agent().is_some() {
+                let end = "\nThe rest is a person's: ask your user to run `aye demo`.";
+                return self.say(Role::Title, end);
             } else if !step.command.is_empty() {
                 self.say(Role::Plain, &step.says)?;
                 self.run(step)?;

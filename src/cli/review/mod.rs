@@ -11,7 +11,7 @@ use crate::proposal::{ActorKind, ProposalId, Status};
 use crate::render::overview;
 use crate::repository::Repository;
 use crate::review::terminal::{self, End};
-use crate::store::{Summary, View};
+use crate::store::Summary;
 use crate::text::escape;
 
 /// Review pending proposals at the terminal: take, leave, split, edit, comment, hunk by hunk.
@@ -51,16 +51,9 @@ pub struct Args {
     pub filters: FilterArgs,
 }
 
-/// `at` names the revision, which `--yes` needs if there are several.
-fn commands(id: &str, at: &str, kind: ActorKind) -> String {
-    let look = format!("  aye show {id}\n  aye diff {id} --hunks\n");
-    if kind == ActorKind::Agent {
-        return look;
-    }
-    look + &format!(
-        "  aye apply {at} --yes\n  aye apply {at} --hunks 1,3-5 --yes\n  \
-           aye reject {id} --yes -m 'TEXT'\n  aye comment {id} --request-changes -m 'TEXT'\n"
-    )
+/// None that decides: without a terminal, the caller may be an agent that aye does not recognise.
+fn commands(id: &str) -> String {
+    format!("  aye show {id}\n  aye diff {id} --hunks\n")
 }
 
 const FEW: usize = 3;
@@ -89,7 +82,7 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
         if args.overview {
             print_overview(context, store.repository(), &found)?;
         } else {
-            print_waiting(context, &view, &found, actor.kind)?;
+            print_waiting(context, &found)?;
         }
         return Ok(refuse(context, tickets.len(), actor.kind));
     }
@@ -147,12 +140,7 @@ fn note(context: &Context, found: &[Summary], (one, several): (&str, &str)) {
     }
 }
 
-fn print_waiting(
-    context: &mut Context,
-    view: &View,
-    found: &ReviewQueue,
-    kind: ActorKind,
-) -> Result<Exit> {
+fn print_waiting(context: &mut Context, found: &ReviewQueue) -> Result<Exit> {
     let mut out = String::new();
     let is_few = found.tickets.len() <= FEW;
     for ticket in &found.tickets {
@@ -169,15 +157,11 @@ fn print_waiting(
         );
         marks::lines(&ticket.marks).for_each(|line| out += &format!("  {line}\n"));
         if is_few {
-            let at = match summary.revisions {
-                1 => ticket.id.to_string(),
-                _ => view.proposal(&ticket.id)?.at_revision(),
-            };
-            out += &commands(ticket.id.as_str(), &at, kind);
+            out += &commands(ticket.id.as_str());
         }
     }
     if !is_few {
-        out += &commands("ID", "ID", kind);
+        out += &commands("ID");
     }
     context.print(out.as_bytes())
 }
@@ -189,10 +173,7 @@ fn refuse(context: &mut Context, pending: usize, kind: ActorKind) -> Exit {
         _ => "there is nobody at a terminal to ask",
     };
     let message = format!("{pending} proposal{plural} pending, and {why}");
-    let hint = match kind {
-        ActorKind::Agent => "ask your user to run: aye review",
-        _ => "run `aye review` at a terminal, or decide with the commands above",
-    };
-    context.report(&Error::new(&crate::proposal::codes::TERMINAL_REQUIRED, message).hint(hint));
+    let error = Error::new(&crate::proposal::codes::TERMINAL_REQUIRED, message);
+    context.report(&error.hint("ask your user to run: aye review"));
     Exit::Refused
 }
