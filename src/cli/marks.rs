@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Duration, Utc};
 
 use crate::app::listing::ListFacts;
-use crate::changeset::marks::{Mark, MarkKind, short_branch};
+use crate::changeset::marks::{Mark, MarkKind, class, short_branch};
 use crate::cli::Context;
 use crate::proposal::{ProposalId, Status};
 use crate::render::age;
-use crate::render::overview::{Group, Row};
+use crate::render::overview::{self, Group, Row};
 use crate::render::style::Role;
 use crate::review::model::Intent;
 use crate::store::{Space, Summary};
@@ -118,12 +118,12 @@ pub fn by(summary: &Summary) -> String {
     names.join(" / ")
 }
 
-/// Groups by agent and task; those sent back come last. `number` is the position in the review.
+/// Groups by agent and task; those sent back come last. `slot` is the index in the review.
 pub fn grouped(
     summaries: &[Summary],
     marks: &ListFacts,
     now: DateTime<Utc>,
-    number: impl Fn(&ProposalId) -> Option<usize>,
+    slot: impl Fn(&ProposalId) -> Option<usize>,
 ) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut places: BTreeMap<(bool, String, Option<String>), usize> = BTreeMap::new();
@@ -137,19 +137,24 @@ pub fn grouped(
             (_, who, Some(task)) => format!("{who} · {task}"),
         };
         let at = *places.entry(key).or_insert_with(|| {
-            groups.push(Group { key: None, title, rows: Vec::new() });
+            groups.push(Group { title, rows: Vec::new() });
             groups.len() - 1
         });
         groups[at].rows.push(Row {
-            number: number(&summary.id),
+            slot: slot(&summary.id),
+            number: None,
+            id: summary.id.to_string(),
             short: short(&summary.id, summary.prefix),
             description: summary.description.clone().unwrap_or_default(),
             path: summary.path.clone(),
             files: summary.files,
             lines: summary.lines,
+            class: class(marks.of_proposal(&summary.id)),
+            created_at: summary.created_at,
             answer: marks.answers(summary).map(Intent::label),
             marks: of(summary, marks, Some(Status::Pending), now),
         });
     }
+    overview::number(&mut groups);
     groups
 }

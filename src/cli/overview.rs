@@ -114,9 +114,9 @@ fn table(context: &Context, repository: &Repository, found: &Pending) -> String 
     let palette = pager::palette(context, repository);
     let waiting = found.summaries.iter().filter(|summary| !summary.changes_requested);
     let places: HashMap<&ProposalId, usize> =
-        waiting.enumerate().map(|(at, summary)| (&summary.id, at + 1)).collect();
-    let number = |id: &ProposalId| places.get(id).copied();
-    let groups = marks::grouped(&found.summaries, &found.marks, context.now, number);
+        waiting.enumerate().map(|(at, summary)| (&summary.id, at)).collect();
+    let slot = |id: &ProposalId| places.get(id).copied();
+    let groups = marks::grouped(&found.summaries, &found.marks, context.now, slot);
     // The table fits one screen.
     let (columns, lines) = match pager::size() {
         Some((rows, columns)) => (columns, rows.max(12) - 5),

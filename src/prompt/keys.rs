@@ -5,7 +5,7 @@ use std::io;
 use console::Term;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum KeyEvent {
+pub enum KeyEvent {
     Char(char),
     Enter,
     Escape,
@@ -16,6 +16,12 @@ pub(super) enum KeyEvent {
     EraseLine,
     Up,
     Down,
+    Left,
+    Right,
+    PageUp,
+    PageDown,
+    First,
+    Last,
     /// Also SIGINT from another process.
     Interrupt,
     /// Ctrl-Z.
@@ -26,6 +32,8 @@ pub(super) enum KeyEvent {
     Gone,
     /// Bracketed paste.
     Pasted(String),
+    /// The terminal has another size.
+    Resized,
     Other,
 }
 
@@ -52,13 +60,28 @@ mod system {
         original: Termios,
         brackets: bool,
         hold: Option<SignalHold>,
+        is_resized: bool,
+    }
+
+    /// The key of a sequence that ends in a letter.
+    fn named(last: u8) -> KeyEvent {
+        match last {
+            b'A' => KeyEvent::Up,
+            b'B' => KeyEvent::Down,
+            b'C' => KeyEvent::Right,
+            b'D' => KeyEvent::Left,
+            b'F' => KeyEvent::Last,
+            b'H' => KeyEvent::First,
+            _ => KeyEvent::Other,
+        }
     }
 
     impl<'t> Raw<'t> {
         pub(in super::super) fn enter(term: &'t Term, brackets: bool) -> io::Result<Self> {
             let original = tcgetattr(io::stdin())?;
             let hold = Some(SignalHold::all());
-            let raw = Self { term, original: original.clone(), brackets, hold };
+            let original_modes = original.clone();
+            let raw = Self { term, original: original_modes, brackets, hold, is_resized: false };
             let mut modes = original;
             modes.make_raw();
             modes.output_modes = raw.original.output_modes;
@@ -73,6 +96,7 @@ mod system {
         pub(in super::super) fn read(&mut self) -> KeyEvent {
             let Some(byte) = self.byte(None) else {
                 return match self.signal() {
+                    None if std::mem::take(&mut self.is_resized) => KeyEvent::Resized,
                     Some(SIGINT) => KeyEvent::Interrupt,
                     _ => KeyEvent::Gone,
                 };
@@ -103,19 +127,26 @@ mod system {
                             Some(byte @ 0x20..=0x3f) if parameters.len() < 32 => {
                                 parameters.push(byte);
                             }
-                            Some(b'A') => return KeyEvent::Up,
-                            Some(b'B') => return KeyEvent::Down,
-                            Some(b'~') if parameters == b"200" => return self.paste(),
-                            _ => return KeyEvent::Other,
+                            Some(b'~') => break self.numbered(&parameters),
+                            Some(byte) => break named(byte),
+                            None => break KeyEvent::Other,
                         }
                     }
                 }
-                Some(b'O') => match self.byte(Some(SEQUENCE)) {
-                    Some(b'A') => KeyEvent::Up,
-                    Some(b'B') => KeyEvent::Down,
-                    _ => KeyEvent::Other,
-                },
+                Some(b'O') => self.byte(Some(SEQUENCE)).map_or(KeyEvent::Other, named),
                 Some(_) => KeyEvent::Other,
+            }
+        }
+
+        /// The key of a sequence that ends in `~`.
+        fn numbered(&mut self, parameters: &[u8]) -> KeyEvent {
+            match parameters {
+                b"1" | b"7" => KeyEvent::First,
+                b"4" | b"8" => KeyEvent::Last,
+                b"5" => KeyEvent::PageUp,
+                b"6" => KeyEvent::PageDown,
+                b"200" => self.paste(),
+                _ => KeyEvent::Other,
             }
         }
 
@@ -176,6 +207,10 @@ mod system {
                     Err(_) => return None,
                 }
                 if ready[0].revents().is_empty() {
+                    self.is_resized |= SignalHold::is_resized();
+                    if self.is_resized && patience.is_none() {
+                        return None;
+                    }
                     continue;
                 }
                 let mut byte = [0];

@@ -7,6 +7,7 @@
 //! line takes it with line breaks as spaces. Keys are therefore read here: console reads the marks
 //! as keys, and dialoguer reads a `y` in pasted text as an answer.
 
+mod full_screen;
 mod keys;
 mod pick;
 mod signals;
@@ -15,7 +16,9 @@ use std::io;
 
 use console::Term;
 
-use self::keys::{KeyEvent, Raw};
+pub use self::full_screen::FullScreen;
+pub use self::keys::KeyEvent;
+use self::keys::Raw;
 pub use self::pick::pick;
 pub use self::signals::SignalHold;
 

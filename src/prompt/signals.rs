@@ -14,7 +14,7 @@ mod system {
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::sync::{Arc, OnceLock};
 
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGWINCH};
     use signal_hook::{flag, low_level};
 
     use super::SignalHold;
@@ -26,8 +26,18 @@ mod system {
         default: [Arc<AtomicBool>; ALL.len()],
         /// Number of the last signal.
         came: Arc<AtomicUsize>,
+        /// The terminal has another size.
+        resized: Arc<AtomicBool>,
         /// Readable after a signal.
         wake: Option<UnixStream>,
+    }
+
+    impl Switches {
+        fn drain(&self) {
+            while let Some(mut wake) = self.wake.as_ref()
+                && wake.read(&mut [0; 16]).is_ok_and(|count| count > 0)
+            {}
+        }
     }
 
     fn switches() -> &'static Switches {
@@ -44,11 +54,16 @@ mod system {
                     let _ = low_level::pipe::register(signal, waker);
                 }
             }
+            let resized = Arc::new(AtomicBool::new(false));
+            let _ = flag::register(SIGWINCH, Arc::clone(&resized));
+            if let Some(waker) = pair.as_ref().and_then(|(_, waker)| waker.try_clone().ok()) {
+                let _ = low_level::pipe::register(SIGWINCH, waker);
+            }
             let wake = pair.map(|(wake, _)| wake);
             if let Some(wake) = &wake {
                 let _ = wake.set_nonblocking(true);
             }
-            Switches { default, came, wake }
+            Switches { default, came, resized, wake }
         })
     }
 
@@ -65,9 +80,7 @@ mod system {
         fn of(signals: &'static [i32]) -> Self {
             let switches = switches();
             switches.came.store(0, Ordering::SeqCst);
-            while let Some(mut wake) = switches.wake.as_ref()
-                && wake.read(&mut [0; 16]).is_ok_and(|count| count > 0)
-            {}
+            switches.drain();
             for (signal, default) in ALL.iter().zip(&switches.default) {
                 if signals.contains(signal) {
                     default.store(false, Ordering::SeqCst);
@@ -79,6 +92,16 @@ mod system {
         pub(in super::super) fn came(&self) -> Option<i32> {
             let signal = switches().came.load(Ordering::SeqCst) as i32;
             self.0.contains(&signal).then_some(signal)
+        }
+
+        /// Once for each change of the terminal's size.
+        pub(in super::super) fn is_resized() -> bool {
+            let switches = switches();
+            let is_resized = switches.resized.swap(false, Ordering::SeqCst);
+            if is_resized {
+                switches.drain();
+            }
+            is_resized
         }
 
         pub(in super::super) fn wake(&self) -> Option<&'static UnixStream> {

@@ -1,5 +1,7 @@
 //! Pending proposals in groups, one line each, on one screen. Pure.
 
+use chrono::{DateTime, Utc};
+
 use super::style::{Palette, Role};
 use super::table::{Align, Cell, Keep, Table};
 use super::width;
@@ -9,8 +11,11 @@ use crate::text::{self, escape};
 /// Only `marks` are safe for a terminal already.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
+    /// Index in the session; `None` for a proposal that the session does not ask about.
+    pub slot: Option<usize>,
     /// Position in the order of review, from 1.
     pub number: Option<usize>,
+    pub id: String,
     /// Unique prefix of the id.
     pub short: String,
     pub description: String,
@@ -18,6 +23,9 @@ pub struct Row {
     pub path: String,
     pub files: usize,
     pub lines: Lines,
+    /// Rank by what deserves a second look; 0 first.
+    pub class: u8,
+    pub created_at: DateTime<Utc>,
     /// Effect of unwritten answers: `[to apply]`.
     pub answer: Option<&'static str>,
     /// Safe for a terminal.
@@ -27,7 +35,6 @@ pub struct Row {
 /// Proposals decided together.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    pub key: Option<char>,
     /// Agent and task, for example.
     pub title: String,
     /// In the order of review.
@@ -51,6 +58,43 @@ impl Group {
             others => format!("{proposals}, {sum}, {others} not counted"),
         }
     }
+
+    /// The title, and the counts behind it.
+    pub fn head(&self, palette: &Palette, columns: usize) -> String {
+        let counted = self.counted();
+        let room = columns.saturating_sub(width::of(&counted) + 2).max(8);
+        let title = width::fit(&escape::name(&self.title), room);
+        let title = palette.paint(Role::Title, title);
+        format!("{title}  {}", palette.paint(Role::Dim, counted))
+    }
+}
+
+/// Numbers the rows that have a slot from 1, from top to bottom.
+pub fn number(groups: &mut [Group]) {
+    let rows = groups.iter_mut().flat_map(|group| &mut group.rows);
+    for (at, row) in rows.filter(|row| row.slot.is_some()).enumerate() {
+        row.number = Some(at + 1);
+    }
+}
+
+/// Columns that have room for each of `rows`.
+pub fn table<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Table {
+    let mut table = Table::new(&[
+        ("#", Align::Right),
+        ("ID", Align::Left),
+        ("WHY", Align::Left),
+        ("FILES", Align::Left),
+        ("+", Align::Right),
+        ("−", Align::Right),
+        ("!", Align::Left),
+    ]);
+    for (why, files) in [(40, 20), (32, 12), (16, 10)] {
+        table.shrinks("WHY", why, Keep::Start);
+        table.shrinks("FILES", files, Keep::End);
+    }
+    table.drops(&["FILES", "+", "−", "ID"]);
+    rows.into_iter().for_each(|row| table.measure(&cells(row)));
+    table
 }
 
 /// Question marks if not counted; `None` if content is missing.
@@ -74,41 +118,16 @@ pub fn overview(groups: &[Group], palette: &Palette, columns: usize, lines: usiz
     let left_out = groups.len() - shown.len();
     let counts: Vec<usize> = shown.iter().map(|group| group.rows.len()).collect();
     let takes = share(&counts, lines.saturating_sub(usize::from(left_out > 0)));
-    let mut table = Table::new(&[
-        ("#", Align::Right),
-        ("ID", Align::Left),
-        ("WHY", Align::Left),
-        ("FILES", Align::Left),
-        ("+", Align::Right),
-        ("−", Align::Right),
-        ("!", Align::Left),
-    ]);
-    for (why, files) in [(40, 20), (16, 10)] {
-        table.shrinks("WHY", why, Keep::Start);
-        table.shrinks("FILES", files, Keep::End);
-    }
-    table.drops(&["FILES", "+", "−", "ID"]);
-    let rows: Vec<Vec<Vec<Cell>>> = shown
-        .iter()
-        .zip(&takes)
-        .map(|(group, take)| group.rows.iter().take(*take).map(cells).collect())
-        .collect();
-    rows.iter().flatten().for_each(|row| table.measure(row));
+    let rows = shown.iter().zip(&takes).flat_map(|(group, take)| group.rows.iter().take(*take));
+    let table = table(rows);
     let sized = table.lines(Some(columns.saturating_sub(2).max(20)));
     let mut out = String::new();
-    for ((group, rows), take) in shown.iter().zip(&rows).zip(&takes) {
-        let key = group.key.map(|key| format!("{key}  ")).unwrap_or_default();
-        let counted = group.counted();
-        let room = columns.saturating_sub(width::of(&key) + width::of(&counted) + 2).max(8);
-        let title = width::fit(&escape::name(&group.title), room);
-        palette.write(&mut out, Role::Key, &key);
-        palette.write(&mut out, Role::Title, &title);
-        out.push_str("  ");
-        palette.write(&mut out, Role::Dim, &counted);
+    for (group, take) in shown.iter().zip(&takes) {
+        out += &group.head(palette, columns);
         out.push('\n');
-        for row in rows {
+        for row in group.rows.iter().take(*take) {
             out.push_str("  ");
-            sized.row(&mut out, palette, row);
+            sized.row(&mut out, palette, &cells(row));
         }
         let more = group.rows.len() - take;
         if more > 0 {
@@ -123,7 +142,7 @@ pub fn overview(groups: &[Group], palette: &Palette, columns: usize, lines: usiz
     out
 }
 
-fn cells(row: &Row) -> Vec<Cell> {
+pub fn cells(row: &Row) -> Vec<Cell> {
     let files = match row.files {
         0 | 1 => escape::name(&row.path),
         files => format!("{files} files"),
@@ -178,7 +197,7 @@ fn share(counts: &[usize], lines: usize) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn group(key: char, rows: usize) -> Group {
+    fn group(rows: usize) -> Group {
         let row = |n: usize| Row {
             number: Some(n + 1),
             short: "9t5y".into(),
@@ -186,16 +205,16 @@ mod tests {
             path: "src/some/where.rs".into(),
             files: 1,
             lines: Lines::Counted(Counts { added: n, removed: 1 }),
-            answer: None,
             marks: vec![(Role::Warn, "!".into())],
+            ..Row::default()
         };
-        Group { key: Some(key), title: "claude · T-2".into(), rows: (0..rows).map(row).collect() }
+        Group { title: "claude · T-2".into(), rows: (0..rows).map(row).collect() }
     }
 
     #[test]
     fn it_fits_on_the_screen_whatever_waits() {
         for (groups, rows) in [(1, 3), (1, 1000), (5, 9), (60, 20)] {
-            let groups: Vec<Group> = (0..groups).map(|_| group('a', rows)).collect();
+            let groups: Vec<Group> = (0..groups).map(|_| group(rows)).collect();
             for (columns, lines) in [(60, 20), (80, 22), (200, 60)] {
                 let text = overview(&groups, &Palette::plain(), columns, lines);
                 assert!(text.lines().count() <= lines, "{lines}:\n{text}");
@@ -209,8 +228,8 @@ mod tests {
         assert_eq!(share(&[9, 2, 1], 12), [5, 2, 1]);
         assert_eq!(share(&[3], 4), [3]);
         assert_eq!(share(&[3, 3], 8), [3, 3]);
-        let text = overview(&[group('a', 9), group('b', 2)], &Palette::plain(), 80, 9);
+        let text = overview(&[group(9), group(2)], &Palette::plain(), 80, 9);
         assert!(text.contains("… 5 more\n"), "{text}");
-        assert!(text.starts_with("a  claude · T-2  9 proposals, +36 −9\n"), "{text}");
+        assert!(text.starts_with("claude · T-2  9 proposals, +36 −9\n"), "{text}");
     }
 }

@@ -57,11 +57,13 @@ fn from_proposals_to_a_commit_that_the_checks_find_clean() {
 
     let mut t = review(&repo);
     t.sees("4 pending").sees("]? ").types("\r").sees("(1/4)").sees("(1/2)").types("n");
-    t.sees("(2/2)").types("y").sees("(2/4)").sees("(1/1)").types("c").sees("none): ");
+    // Both of one agent come first.
+    t.sees("(2/2)").types("y").sees("(2/4)").sees("(1/1)").types("e").sees("+oat milk");
+    t.sees("(3/4)").sees("(1/1)").types("c").sees("none): ");
     t.types("why not all of it?\r").sees("title.txt:1").sees("]?");
     t.types("x").sees("nothing): ").types("keep the word short\r");
-    t.sees("(3/4)").sees("]?").types("R").sees("because").types("we spell it so\r");
-    t.sees("(4/4)").sees("]?").types("e").sees("+oat milk").sees("Decided:");
+    t.sees("(4/4)").sees("]?").types("R").sees("because").types("we spell it so\r");
+    t.sees("Decided:");
     t.sees("]?").types("y").sees("partially").sees("sent").sees("rejected").sees("applied");
     assert_eq!(t.ends(), 0);
 

@@ -1,4 +1,4 @@
-//! The overview before the first hunk: all that is pending on one screen, and groups decided at once.
+//! The list of what is pending: moving in it, filtering, sorting, and groups decided at once.
 
 use crate::support::Repo;
 use crate::support::terminal::Terminal;
@@ -43,11 +43,11 @@ fn a_group_out_of_26_is_decided_at_once() {
     let (repo, made) = many();
     let mut t = review(&repo, &[]);
     t.sees("26 pending").sees("claude  9 proposals, +9 −9").sees("robo").sees("]? ");
-    t.types("A").sees("[a-d]? ").types("a").sees("claude").sees("]? ").types("y");
-    t.sees("applied").sees("17 pending").sees("]? ");
+    t.types("A").sees("by claude").sees("]? ").types("y");
+    t.sees("applied").sees("17 pending").sees("claude: 9 proposals applied").sees("]? ");
     // What is left goes on.
-    t.types("R").sees("group").types("a").sees("because").types("not now\r");
-    t.sees("gemini").sees("]? ").types("y");
+    t.types("/gemini\r").sees("6 of 17 pending").sees("]? ").types("R").sees("because");
+    t.types("not now\r").sees("by gemini").sees("]? ").types("y");
     t.sees("rejected").sees("11 pending");
     t.sees("]? ").types("q");
     assert_eq!(t.ends(), 0);
@@ -71,10 +71,9 @@ fn the_overview_fits_on_the_screen_and_leads_anywhere() {
     t.sees("26 pending").sees("]? ");
     let screen = t.screen();
     assert!(screen.contains("26 pending") && screen.trim_end().ends_with("]?"), "{screen}");
-    t.types("7").sees("Esc").types("\r").sees("(7/26) prop_").sees("]? ");
-    t.types("L").sees("26 pending").sees("]? ").types("99\r").sees("neither");
-    // In full: one that begins with q would quit.
-    t.sees("]? ").types("\u{1b}").rests().types(&made[20].0[..9]).types("\r");
+    t.types("7").sees("number").types("\r").sees("(7/26) prop_").sees("]? ");
+    t.types("L").sees("26 pending").sees("]? ").types("99\r").sees("'99'");
+    t.sees("]? ").types("/").types(&made[20].0[..12]).sees("1 of 26 pending").types("\r\r");
     t.sees("/26) prop_").sees(&made[20].0[5..]).sees("]? ").types("y");
     t.sees("]? ").types("L").sees("[to apply]").sees("]? ").types("W").sees("Decided:");
     t.sees("]? ").types("y").sees("applied, 1 file");
@@ -177,7 +176,7 @@ fn a_mark_goes_with_the_proposal_that_it_was_about() {
         repo.agent("two", &["propose", path, "--old", "2", "--new", "two", "-m", path, "-q"]).ok();
     }
     let mut t = review(&repo, &[]);
-    t.sees("4 pending").sees("⇄").sees("Enter").types("A").sees("group").types("a");
+    t.sees("4 pending").sees("⇄").sees("Enter").types("A");
     t.sees("apply [y,p,n]?").types("y").sees("applied, 1 file").sees("3 pending");
     t.sees("Enter");
     let screen = t.screen();
@@ -201,8 +200,7 @@ fn three_on_one_file() -> (Repo, Vec<String>, Terminal) {
     let cmd =
         repo.cmd(&["review", "--overview"]).env("TERM", "xterm-256color").env("NO_COLOR", "1");
     let mut t = Terminal::start(cmd, 60, 200);
-    t.sees("4 pending").sees("]? ").types("A").sees("group").types("a");
-    t.sees("apply [").sees("]? ");
+    t.sees("4 pending").sees("]? ").types("A").sees("apply [").sees("]? ");
     (repo, ids, t)
 }
 
@@ -210,7 +208,14 @@ fn three_on_one_file() -> (Repo, Vec<String>, Terminal) {
 fn a_group_that_was_not_written_whole_ends_with_its_exit_status() {
     let (repo, ids, mut t) = three_on_one_file();
     repo.agent("bot", &["reject", &ids[2]]).ok();
-    t.types("y").sees("applied").sees(&ids[2]).sees("1 pending").sees("]? ").types("q");
+    t.types("y")
+        .sees("applied")
+        .sees(&ids[2])
+        .sees("back")
+        .types("\r")
+        .sees("1 pending")
+        .sees("]? ")
+        .types("q");
     assert_eq!(t.ends(), 5);
 }
 
@@ -219,7 +224,7 @@ fn a_member_of_a_group_that_was_not_written_is_the_cause_for_those_above_it() {
     let (repo, ids, mut t) = three_on_one_file();
     repo.agent("bot", &["reject", &ids[1]]).ok();
     t.types("y").sees("applied").sees(&ids[1]).sees(&ids[2]).sees(&ids[1]);
-    t.sees("2 pending").sees("]? ").types("q");
+    t.sees("back").types("\r").sees("2 pending").sees("]? ").types("q");
     assert_eq!(t.ends(), 5);
     assert_eq!(statuses(&repo, &[(ids[2].clone(), "bot")]), ["pending"]);
 }
@@ -232,6 +237,114 @@ fn head_that_moved_is_the_cause_for_all_of_a_group() {
     for id in &ids {
         t.sees(id).sees("HEAD");
     }
-    t.sees("4 pending").sees("]? ").types("q");
+    t.sees("back").types("\r").sees("4 pending").sees("]? ").types("q");
     assert_eq!(t.ends(), 5);
+}
+
+/// The row of the screen with the cursor.
+fn cursor(t: &Terminal) -> String {
+    let screen = t.screen();
+    let found = screen.lines().find(|line| line.starts_with('>'));
+    found.unwrap_or_else(|| panic!("no cursor in:\n{screen}")).to_owned()
+}
+
+/// Six proposals of two agents: `one` has files of 1, 3 and 5 lines, `two` of 2, 4 and 6.
+fn six(rows: u16, columns: u16) -> (Repo, Terminal) {
+    let repo = Repo::with(&[("x", "1\n")]);
+    for n in 1..=6_usize {
+        let agent = if n % 2 == 1 { "one" } else { "two" };
+        let (path, why) = (format!("file{n}"), format!("{} lines 漢字 👩‍👩‍👧", 7 - n));
+        let text = "text\n".repeat(7 - n);
+        let args = ["propose", &path, "--content-file", "-", "-m", &why, "-q"];
+        repo.cmd(&args).env("AYE_AGENT", agent).stdin(&text).run().ok();
+    }
+    let cmd = repo.cmd(&["review"]).env("TERM", "xterm").env("NO_COLOR", "1");
+    let mut t = Terminal::start(cmd, rows, columns);
+    t.sees("6 pending").sees("]? ");
+    (repo, t)
+}
+
+#[test]
+fn the_review_goes_on_in_the_order_of_the_list() {
+    let (_repo, mut t) = six(40, 100);
+    // Groups are together, and so are their numbers.
+    assert!(cursor(&t).contains(" 1  "), "{}", t.screen());
+    t.types("jj").sees("]? ").sees("]? ");
+    assert!(cursor(&t).contains("2 lines"), "{}", t.screen());
+    t.types("\x1b[B\x1b[B").sees("]? ").sees("]? ");
+    assert!(cursor(&t).contains(" 4  "), "{}", t.screen());
+    t.types("\r").sees("(4/6)").sees("file2").sees("]? ").types(">").sees("(5/6)").sees("file4");
+    t.sees("]? ").types("L").sees("]? ");
+    assert!(cursor(&t).contains("file4"), "{}", t.screen());
+    // Esc goes back to the hunk.
+    t.types("\x1b").rests().sees("(5/6)").sees("file4").sees("]? ").types("L").sees("]? ");
+    t.types("sss").sees("smallest first").sees("]? ");
+    assert!(cursor(&t).contains("file4"), "{}", t.screen());
+    t.types("1\r").sees("(1/6)").sees("file6").sees("]? ").types(">").sees("(2/6)").sees("file4");
+    t.sees("]? ").types("<").sees("(1/6)").sees("]? ").types("q");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
+fn groups_close_and_the_screen_follows_the_cursor() {
+    let (_repo, mut t) = six(8, 60);
+    let fits = |t: &Terminal| {
+        let screen = t.screen();
+        assert!(screen.contains("6 pending") && screen.trim_end().ends_with("]?"), "{screen}");
+        assert!(screen.contains("3 proposals"), "{screen}");
+    };
+    fits(&t);
+    t.types("G\x1b[F").sees("'G'").sees("]? ").sees("]? ");
+    fits(&t);
+    assert!(cursor(&t).contains(" 6  "), "{}", t.screen());
+    t.types("\x1b[D").sees("▸ two").sees("]? ");
+    assert!(cursor(&t).contains("▸ two"), "{}", t.screen());
+    t.types("\r").sees("▾ two").sees("]? ").types("O").sees("▸ one").sees("▸ two").sees("]? ");
+    t.resize(30, 120).types("O").sees("]? ").types("?").sees("A key goes on").types("A");
+    t.sees("6 pending").sees("]? ").types("\x1b").sees("q quits");
+    t.sees("]? ").types("q");
+    assert_eq!(t.ends(), 0);
+    assert!(t.is_sane() && !t.cells().alternate_screen());
+}
+
+#[test]
+fn pasted_text_decides_nothing_in_the_list() {
+    let (repo, mut t) = six(24, 80);
+    t.types("\x1b[200~A\ryyy\x1b[201~").sees("pasted text decides nothing").sees("]? ");
+    // In the filter it is text.
+    t.types("/\x1b[200~file3\ny\x1b[201~").sees("1 of 6 pending").types("\r").sees("]? ");
+    t.types("\x1b").rests().sees("6 pending").sees("]? ").types("q");
+    assert_eq!(t.ends(), 0);
+    assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 6);
+}
+
+#[test]
+fn the_terminal_is_given_back_however_the_list_ends() {
+    let restored = |t: &mut Terminal, status: u32| {
+        assert_eq!(t.ends(), status);
+        assert!(t.is_sane() && !t.cells().alternate_screen(), "{:?}", t.screen());
+    };
+    let (_repo, mut t) = six(24, 80);
+    assert!(t.cells().alternate_screen());
+    t.types("\x1a").sees("6 pending").sees("]? ").types("\x03").sees("Nothing was decided");
+    restored(&mut t, 130);
+    let (_repo, mut t) = six(24, 80);
+    t.types("\x04");
+    restored(&mut t, 0);
+    let (_repo, mut t) = six(24, 80);
+    t.listens().signal(rustix::process::Signal::TERM);
+    t.ends();
+    assert!(t.is_sane() && !t.cells().alternate_screen());
+}
+
+#[test]
+fn a_dumb_terminal_gets_lines() {
+    let (repo, t) = six(24, 80);
+    drop(t);
+    let mut t = Terminal::review(&repo, &[]);
+    t.sees("6 pending").sees("> ").sees("]? ").types("j").sees("]? ").types("/file3\r");
+    t.sees("1 of 6 pending").sees("]? ").types("?").sees("filter").sees("]? ").types("/\r");
+    t.sees("6 pending").sees("]? ").types("5\r").sees("(5/6)").sees("]? ").types("q");
+    assert_eq!(t.ends(), 0);
+    assert!(!t.raw().contains(&0x1b));
 }

@@ -35,8 +35,8 @@ use crate::store::{Filter, Store, Summary, View};
 pub struct ReviewStore<'s> {
     store: &'s Store,
     reviewer: Actor,
-    /// Proposals pending at the start, with their numbers; `None` for requested changes.
-    numbers: BTreeMap<ProposalId, Option<usize>>,
+    /// Proposals pending at the start, with their index; `None` for requested changes.
+    slots: BTreeMap<ProposalId, Option<usize>>,
     /// Author and text of sayings already seen.
     heard: BTreeMap<ProposalId, Vec<(String, String)>>,
     /// Valid while refs and HEAD stay.
@@ -68,18 +68,18 @@ impl PendingCache {
 impl<'s> ReviewStore<'s> {
     pub fn new(store: &'s Store, view: &View, reviewer: Actor, found: ReviewQueue) -> Self {
         let ReviewQueue { tickets, marks, all, .. } = found;
-        let mut numbers: BTreeMap<ProposalId, Option<usize>> =
+        let mut slots: BTreeMap<ProposalId, Option<usize>> =
             all.iter().map(|summary| (summary.id.clone(), None)).collect();
         for (at, ticket) in tickets.iter().enumerate() {
-            numbers.insert(ticket.id.clone(), Some(at + 1));
+            slots.insert(ticket.id.clone(), Some(at));
         }
         let looked = PendingCache::new(store.repository(), view, marks, Some(all));
-        Self { store, reviewer, numbers, heard: BTreeMap::new(), looked }
+        Self { store, reviewer, slots, heard: BTreeMap::new(), looked }
     }
 
-    /// From 1.
-    pub fn number(&self, id: &ProposalId) -> Option<usize> {
-        self.numbers.get(id).copied().flatten()
+    /// Index in the session.
+    pub fn slot(&self, id: &ProposalId) -> Option<usize> {
+        self.slots.get(id).copied().flatten()
     }
 
     /// Pending proposals of this review, in order.
@@ -94,7 +94,7 @@ impl<'s> ReviewStore<'s> {
             Some(all) => all,
             None => {
                 let mut summaries = view.proposals(&Filter::pending(), now)?;
-                summaries.retain(|summary| self.numbers.contains_key(&summary.id));
+                summaries.retain(|summary| self.slots.contains_key(&summary.id));
                 let marks = ListFacts::of(self.store, &view, now, &summaries)?;
                 self.looked = PendingCache::new(self.store.repository(), &view, marks, None);
                 self.looked.marks.in_order(summaries)
@@ -223,7 +223,7 @@ impl<'s> ReviewStore<'s> {
         not_taken: &BTreeSet<ProposalId>,
     ) -> Result<Option<(Vec<ProposalId>, ProposalDisplay)>> {
         let takes = |lower: &Dependency| {
-            let is_here = self.number(&lower.id).is_some();
+            let is_here = self.slot(&lower.id).is_some();
             is_here && !lower.is_revised && !not_taken.contains(&lower.id)
         };
         let below = related.below(&proposal.id, takes);

@@ -16,8 +16,9 @@ use crate::text::escape;
 
 /// Review pending proposals at the terminal: take, leave, split, edit, comment, hunk by hunk.
 ///
-/// Proposals with marks come first: a secret, a file of CI or builds, orders to agents, hidden
-/// characters and the like. The last screen shows the marks and what will be written, files now
+/// More than three begin with a list: arrows move, Enter opens, / filters, s sorts, A applies a
+/// group of one agent and task, ? explains. In each group, proposals with marks come first: a
+/// secret, a file of CI or builds, orders to agents, hidden characters and the like. The last screen shows the marks and what will be written, files now
 /// against files afterwards. Nothing is written before it is confirmed. Quitting asks: write, keep
 /// or drop what was decided. The next review goes on from decisions that were kept or interrupted,
 /// as long as the revision is the same. The editor then begins with the earlier edit. Taking some
@@ -27,7 +28,7 @@ use crate::text::escape;
 #[command(after_help = "Examples:
   aye review                 every pending proposal
   aye review m4k8             this one
-  aye review --overview      all of them on one screen first
+  aye review --overview      the list first
   aye review --path src/     those that change something below src/
   aye review --split-rest    the hunks not taken become a new proposal
 
@@ -38,7 +39,7 @@ pub struct Args {
     /// Make the hunks that are not applied a new pending proposal.
     #[arg(long)]
     pub split_rest: bool,
-    /// Begin with an overview of everything pending, as is usual with more than three proposals.
+    /// Begin with the list of all that is pending, as is usual with more than three proposals.
     #[arg(long)]
     pub overview: bool,
     /// Stage what is applied, too.
@@ -115,8 +116,8 @@ fn print_overview(
 ) -> Result<Exit> {
     let palette = pager::palette(context, repository);
     let columns = pager::columns().unwrap_or(marks::PRINTED);
-    let number = |id: &ProposalId| found.tickets.iter().position(|ticket| ticket.id == *id);
-    let groups = marks::grouped(&found.all, &found.marks, context.now, |id| Some(number(id)? + 1));
+    let slot = |id: &ProposalId| found.tickets.iter().position(|ticket| ticket.id == *id);
+    let groups = marks::grouped(&found.all, &found.marks, context.now, slot);
     let text = overview::overview(&groups, &palette, columns, usize::MAX);
     context.print(text.as_bytes())
 }

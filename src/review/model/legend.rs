@@ -106,7 +106,7 @@ impl ReviewSession {
         }
         add(self.slots().len() > 1, 'L', "list all that is pending");
         add(self.slot().is_some(), '>', "on to the next proposal");
-        add(self.position() > 0, '<', "back to the proposal before");
+        add(self.place(self.position()) > 0, '<', "back to the proposal before");
         let settled = self.slots().iter().any(|slot| slot.is_answered() && !slot.done);
         add(settled, 'W', "write what is decided so far");
         add(true, 'q', "quit: write, keep or drop what is decided");

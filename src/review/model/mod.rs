@@ -1,7 +1,7 @@
 //! A review as values: current position, decisions, results.
 //!
 //! [`Review`] splits one proposal into units that are decided one by one. `ReviewSession` walks several
-//! proposals and records every step for undo. `SavedAnswers` outlive it. Nothing here reads a
+//! proposals and records every step for undo. [`Queue`] lists these. `SavedAnswers` outlive it. Nothing here reads a
 //! terminal, a clock or a repository.
 
 mod answers;
@@ -9,6 +9,7 @@ mod comment;
 mod compose;
 mod legend;
 mod numbers;
+mod queue;
 mod review;
 mod sections;
 mod session;
@@ -17,6 +18,7 @@ pub use answers::{Intent, SavedAnswers};
 pub use compose::rest;
 pub use legend::{Facilities, Key};
 pub use numbers::parse_numbers;
+pub use queue::{Queue, QueueLine, Sort};
 pub use review::{Decision, FileReview, FoldedFiles, Review, Unit, UnitKind};
 pub use session::{Action, QueuedProposal, Refusal, ReviewSession, ReviewSlot, Verdict};
 

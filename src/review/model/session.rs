@@ -209,6 +209,9 @@ enum Change {
 #[derive(Clone, Debug)]
 pub struct ReviewSession {
     slots: Vec<ReviewSlot>,
+    /// Indices of `slots` in the order of the walk. Decisions are written in the order of `slots`,
+    /// where a stack stays together.
+    order: Vec<usize>,
     /// Current proposal; `slots.len()` at the end.
     at: usize,
     unit: usize,
@@ -225,7 +228,19 @@ impl ReviewSession {
             comments: Vec::new(),
             done: false,
         };
-        Self { slots: tickets.into_iter().map(slot).collect(), at: 0, unit: 0, history: Vec::new() }
+        let slots: Vec<ReviewSlot> = tickets.into_iter().map(slot).collect();
+        Self { order: (0..slots.len()).collect(), slots, at: 0, unit: 0, history: Vec::new() }
+    }
+
+    /// Walks `first` in this order, then all others.
+    pub fn reorder(&mut self, first: &[usize]) {
+        let others = self.order.iter().copied().filter(|at| !first.contains(at));
+        self.order = first.iter().copied().chain(others).collect();
+    }
+
+    /// Position of a proposal in the walk; `slots().len()` at the end.
+    pub fn place(&self, slot: usize) -> usize {
+        self.order.iter().position(|at| *at == slot).unwrap_or(self.order.len())
     }
 
     pub fn slots(&self) -> &[ReviewSlot] {
@@ -312,7 +327,8 @@ impl ReviewSession {
                 };
             }
             Action::Back => {
-                let before = self.slots[..self.at].iter().rposition(|slot| !slot.done);
+                let before = &self.order[..self.place(self.at)];
+                let before = before.iter().rfind(|at| !self.slots[**at].done).copied();
                 self.visit(before.ok_or(Refusal::NO_PREVIOUS)?);
                 return Ok(());
             }
@@ -472,7 +488,8 @@ impl ReviewSession {
     }
 
     fn leave_slot(&mut self) {
-        self.visit(self.at + 1);
+        let next = self.order.get(self.place(self.at) + 1).copied();
+        self.visit(next.unwrap_or(self.slots.len()));
     }
 
     fn undo(&mut self) -> Result<(), Refusal> {

@@ -32,7 +32,7 @@ pub(super) type AskResult<T> = std::result::Result<T, Halt>;
 
 pub(super) struct Console {
     term: Term,
-    keyboard: Prompt,
+    pub(super) keyboard: Prompt,
     /// Adapted to the terminal's width.
     pub(super) options: Options,
 }

@@ -206,6 +206,9 @@ pub trait Host {
     /// True if the terminal may mark pasted text.
     fn marks_pastes(&self) -> bool;
 
+    /// True if the terminal moves its cursor.
+    fn redraws(&self) -> bool;
+
     /// True if `interactive.diffFilter` is set.
     fn has_filter(&self) -> bool;
 
@@ -229,7 +232,7 @@ pub trait Host {
     /// nothing.
     fn plan(&mut self, orders: &[DecisionOrder]) -> Result<Vec<Option<Result<DecisionPreview>>>>;
 
-    /// Numbered by position in the session.
+    /// Each row has its index in the session.
     fn overview(&mut self) -> Vec<Group>;
 
     /// Digest of deciding `orders` with one answer, as [`Host::plan`] planned them.

@@ -83,8 +83,13 @@ impl Terminal<'_> {
 
     fn open(&mut self, at: usize, mut content: Box<Content>) -> Result<()> {
         let count = self.session.slots().len();
-        let header =
-            head::header(&content, at, count, &self.taken(&content), &self.console.options);
+        let header = head::header(
+            &content,
+            self.session.place(at),
+            count,
+            &self.taken(&content),
+            &self.console.options,
+        );
         self.console.write(&header)?;
         let now = ShownRevision { revision: content.revision.clone(), on: content.lower.clone() };
         let known = self.reached[at].replace(now.clone());

@@ -1,14 +1,15 @@
 //! The session at a terminal: shows a unit, waits for a key, acts, shows the next.
 //!
-//! Line mode: nothing is redrawn and scroll-back stays, so it works on every terminal and in a log.
+//! Hunks and questions are printed line by line: scroll-back stays, and any terminal will do. Only
+//! the list of proposals is redrawn.
 
-mod board;
 mod carry_out;
 mod confirm;
 mod console;
 mod earlier_comments;
 mod edit;
 mod filter;
+mod group;
 mod head;
 mod host;
 mod last_screen;
@@ -18,6 +19,7 @@ mod load_proposal;
 mod overview;
 mod page;
 mod press;
+mod queue;
 mod screen;
 mod shown_lines;
 
@@ -35,7 +37,8 @@ use self::console::{AskResult, Console, Halt};
 use self::load_proposal::{Current, ShownRevision};
 use self::shown_lines::ShownLines;
 use super::model::{
-    Action, Facilities, Key, QueuedProposal, Refusal, Review, ReviewSession, UnitKind, Verdict,
+    Action, Facilities, Key, Queue, QueuedProposal, Refusal, Review, ReviewSession, UnitKind,
+    Verdict,
 };
 use crate::changeset::change_entry::EntryKind;
 use crate::error::Result;
@@ -54,7 +57,7 @@ pub enum End {
 
 enum Next {
     Walk,
-    Board,
+    List,
     /// The last screen.
     Confirm,
     /// The question about unwritten answers.
@@ -66,6 +69,7 @@ pub struct Terminal<'h> {
     console: Console,
     host: &'h mut dyn Host,
     session: ReviewSession,
+    queue: Queue,
     /// Revision under which each proposal was shown.
     reached: Vec<Option<ShownRevision>>,
     /// Decisions that could not be written.
@@ -96,6 +100,7 @@ pub fn run(
     let mut terminal = Terminal {
         reached: vec![None; tickets.len()],
         session: ReviewSession::new(tickets),
+        queue: Queue::default(),
         unwritten: BTreeSet::new(),
         kept: BTreeSet::new(),
         current: None,
@@ -106,7 +111,7 @@ pub fn run(
         console: Console::new(term, options, host.marks_pastes()),
         host,
     };
-    let first = if overview { Next::Board } else { Next::Walk };
+    let first = if overview { Next::List } else { Next::Walk };
     let end = match terminal.run(first) {
         Ok(end) => end,
         Err(Halt::Failed(error)) => return Err(error),
@@ -131,7 +136,7 @@ impl Terminal<'_> {
         loop {
             next = match next {
                 Next::Walk => self.walk()?,
-                Next::Board => self.board()?,
+                Next::List => self.list()?,
                 Next::Confirm => self.confirm()?,
                 Next::Leave => self.leave()?,
                 Next::End(end) => return Ok(end),
@@ -156,7 +161,7 @@ impl Terminal<'_> {
                 key if !self.keys().iter().any(|known| known.key == key) => self.slip(key)?,
                 'q' => return Ok(Next::Leave),
                 'W' => return Ok(Next::Confirm),
-                'L' => return Ok(Next::Board),
+                'L' => return Ok(Next::List),
                 key => {
                     let was = self.session.slots()[at].verdict();
                     self.press(key)?;

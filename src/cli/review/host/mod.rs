@@ -106,6 +106,10 @@ impl Host for CliHost<'_> {
         self.context.marks_pastes()
     }
 
+    fn redraws(&self) -> bool {
+        self.context.var("TERM").is_some_and(|term| term != "dumb")
+    }
+
     fn has_filter(&self) -> bool {
         self.diff_filter.is_some()
     }
@@ -161,7 +165,7 @@ impl Host for CliHost<'_> {
     fn overview(&mut self) -> Vec<Group> {
         let now = self.now();
         let Ok((all, marks)) = self.desk.pending(now) else { return Vec::new() };
-        marks::grouped(&all, &marks, now, |id| self.desk.number(id))
+        marks::grouped(&all, &marks, now, |id| self.desk.slot(id))
     }
 
     fn group(&mut self, orders: &[&DecisionOrder]) -> Result<String> {
