@@ -10,7 +10,7 @@ sed -i "s/aye==$any/aye==$new/" pyproject.toml
 sed -i "/^name = \"aye\"\$/{n;s/\"$any\"/\"$new\"/}" Cargo.lock
 sed -i "s/default: \"$any\"/default: \"$new\"/" action.yml
 sed -i "s/AYE_VERSION: \"$any\"/AYE_VERSION: \"$new\"/" packaging/gitlab-ci.yml
-sed -i "s/\\bv$any\\b/v$new/; s/\\(sh install.sh \\|aye-\\|version = \"\\|\" = \"\\|version \"\\)$any/\\1$new/" README.md docs/install.md docs/ci.md
-sed -i "s/^## \[Unreleased\]\$/## [Unreleased]\n\n## [$new] - $(date -u +%F)/" CHANGELOG.md
+sed -i "s/\\bv$any\\b/v$new/; s/\\(sh install.sh \\|aye-\\|version = \"\\|\" = \"\\|version \"\\)$any/\\1$new/" README.md docs/ci.md
+sed -i "s/^## \\[[0-9.]*\\] - unreleased\$/## [$new] - $(date -u +%F)/" CHANGELOG.md
 sed -i "s/\"aye $any\"/\"aye $new\"/" man/*.1
 git --no-pager diff --stat

@@ -43,17 +43,15 @@ impl Exit {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Done => "the work was done",
-            Self::Negative => "a negative answer: a check found something, nothing matched",
+            Self::Negative => "a negative answer: a check has findings, or nothing matched",
             Self::Usage => "the command line was wrong",
-            Self::NotFound => "the thing named does not exist",
-            Self::Refused => {
-                "refused by policy or by the operating system, or a person has to decide"
-            }
-            Self::Conflict => "conflict, or based on something that has changed",
+            Self::NotFound => "the named proposal, file or object does not exist",
+            Self::Refused => "refused by policy or the operating system, or a person must decide",
+            Self::Conflict => "a conflict, or a change since you looked",
             Self::Invalid => "the input is invalid",
-            Self::Busy => "another process holds what is needed, or there is no space; try again",
+            Self::Busy => "another process holds a lock, or the disk is full; try again",
             Self::Unrecorded => {
-                "the work was done and could not be recorded; the message says how to"
+                "the work is done but not recorded; the message names the next command"
             }
             Self::Bug => "a bug in aye",
         }
@@ -88,13 +86,13 @@ pub mod codes {
         USAGE = "usage", Usage, "the command line was wrong";
         INTERNAL = "internal_error", Bug, "a bug in aye";
         IO = "io_error", Refused, "the operating system refused a read or a write";
-        DISK_FULL = "disk_full", Busy, "no space left on the device, nothing was changed";
-        READ_ONLY = "read_only", Refused, "the file system or directory cannot be written";
-        INVALID_UTF8 = "invalid_utf8", Invalid, "text was expected and the bytes are not UTF-8";
-        INVALID_JSON = "invalid_json", Invalid, "the JSON cannot be read, or has the wrong shape";
+        DISK_FULL = "disk_full", Busy, "no space is left on the device; nothing was changed";
+        READ_ONLY = "read_only", Refused, "the file system or directory is not writable";
+        INVALID_UTF8 = "invalid_utf8", Invalid, "the bytes are not UTF-8";
+        INVALID_JSON = "invalid_json", Invalid, "the JSON is malformed or has the wrong shape";
         INVALID_ARGUMENT = "invalid_argument", Invalid, "a value is missing, of the wrong type, or out of range";
-        UNKNOWN_SCHEMA = "unknown_schema", NotFound, "there is no published schema of that name";
-        SIZE_LIMIT = "size_limit_exceeded", Invalid, "larger than the limit allows";
+        UNKNOWN_SCHEMA = "unknown_schema", NotFound, "no published schema has that name";
+        SIZE_LIMIT = "size_limit_exceeded", Invalid, "the file or text is larger than the limit";
     }
 }
 

@@ -22,8 +22,8 @@ pub const COMMITTING: &str = "AYE_COMMITTING";
 
 pub mod codes {
     crate::codes! {
-        GIT_MISSING = "git_not_found", NotFound, "the git program cannot be started";
-        GIT_FAILED = "git_failed", Refused, "git refused or failed; its own words are in the message";
+        GIT_MISSING = "git_not_found", NotFound, "aye cannot start the git program";
+        GIT_FAILED = "git_failed", Refused, "git failed; the message quotes its error";
     }
 }
 

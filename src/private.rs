@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 
 pub mod codes {
     crate::codes! {
-        PRIVATE_DIR_UNSAFE = "private_dir_unsafe", Refused, "a symlink, or a file of the wrong kind, where aye keeps its own files in the git directory; it is not followed";
+        PRIVATE_DIR_UNSAFE = "private_dir_unsafe", Refused, "a symlink or a file of the wrong kind is in aye's own directory";
     }
 }
 

@@ -213,7 +213,7 @@ fn to_resolve(
     let message = format!("{} is another's proposal, and the comment another's too", proposal.id);
     Err(Error::new(&proposal_codes::HUMAN_APPROVAL_REQUIRED, message)
         .with("proposal_id", proposal.id.as_str())
-        .hint("its proposer resolves it, whoever made the comment, or a person"))
+        .hint("its proposer, its author or a person resolves it"))
 }
 
 /// Index of the comment whose event id starts with `id`.

@@ -110,7 +110,7 @@ fn below<'s>(session: &Session<'s>, id: &str) -> Result<StackSnapshot<'s>> {
     let lower = view.find(id)?;
     lower.require_pending(*now)?;
     if lower.subject != Subject::Code {
-        let message = format!("{} is about memory, and no proposal can stand on it", lower.id);
+        let message = format!("{} is about memory, and no proposal can depend on it", lower.id);
         return Err(Error::new(&codes::INVALID_ARGUMENT, message)
             .with("proposal_id", lower.id.as_str())
             .hint(format!("wait for its decision: aye wait {}", lower.id)));

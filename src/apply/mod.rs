@@ -44,12 +44,12 @@ use crate::worktree::{Reader, Worktree};
 
 pub mod codes {
     crate::codes! {
-        UNCOMMITTED_CHANGES = "uncommitted_changes", Conflict, "to stage or commit would take changes along that are not the proposal's";
-        UNMERGED = "unmerged", Conflict, "a file has merge conflicts that are not settled, or is part of a merge, rebase or the like that is not done";
-        PATHSPEC_REQUIRED = "pathspec_required", Usage, "an agent proposes uncommitted changes without saying which";
-        COMMITTED_NOT_RECORDED = "committed_not_recorded", Unrecorded, "the commit was made and the decision could not be recorded; the files stay as committed";
-        COMMIT_DIFFERS = "commit_differs", Conflict, "a commit has something else than was approved: by a hook, or saved meanwhile";
-        MANIFEST_UNSUPPORTED = "manifest_unsupported", Conflict, "a submodule stands where a file is to be approved";
+        UNCOMMITTED_CHANGES = "uncommitted_changes", Conflict, "the commit or the index would include changes that are not the proposal's";
+        UNMERGED = "unmerged", Conflict, "a file has unresolved conflicts, or a merge or rebase is in progress";
+        PATHSPEC_REQUIRED = "pathspec_required", Usage, "an agent must name the files of the uncommitted changes that it proposes";
+        COMMITTED_NOT_RECORDED = "committed_not_recorded", Unrecorded, "git made the commit, but aye could not record the decision";
+        COMMIT_DIFFERS = "commit_differs", Conflict, "the commit differs from the approved content, by a hook or a later save";
+        MANIFEST_UNSUPPORTED = "manifest_unsupported", Conflict, "the path of an approved file is a submodule";
     }
 }
 

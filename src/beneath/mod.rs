@@ -15,8 +15,8 @@ pub use unix::{Dir, Root, open_last, set_worktree_umask};
 
 pub mod codes {
     crate::codes! {
-        SYMLINK = "symlink_in_way", Invalid, "the path is a symlink, or leads through one";
-        SUBMODULE = "in_submodule", Invalid, "the path is, or lies inside, a submodule or another repository";
+        SYMLINK = "symlink_in_way", Invalid, "the path is a symlink or leads through one";
+        SUBMODULE = "in_submodule", Invalid, "the path is inside a submodule or another repository";
     }
 }
 

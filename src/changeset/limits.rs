@@ -5,13 +5,13 @@ use crate::error::{Error, Result, codes as general};
 
 pub mod codes {
     crate::codes! {
-        PATCH_INVALID = "patch_invalid", Invalid, "the input is not a patch, or a malformed one";
-        PATCH_UNSUPPORTED = "patch_unsupported", Invalid, "the patch is in a form of another program than git";
-        HUNK_FAILED = "hunk_failed", Conflict, "a hunk's lines are not in the file";
-        HUNK_AMBIGUOUS = "hunk_ambiguous", Conflict, "a hunk's lines are in the file more than once and nothing says which is meant";
-        BINARY_MISMATCH = "binary_mismatch", Conflict, "a binary hunk was made for another content";
-        FILE_MODE_REFUSED = "file_mode_refused", Invalid, "the patch creates or changes something that is not a regular file, or sets special mode bits";
-        ALREADY_APPLIED = "already_applied", Negative, "every change of the patch is there already";
+        PATCH_INVALID = "patch_invalid", Invalid, "the input is not a patch, or is malformed";
+        PATCH_UNSUPPORTED = "patch_unsupported", Invalid, "the patch has a format that only another program reads";
+        HUNK_FAILED = "hunk_failed", Conflict, "the file does not have the lines of a hunk";
+        HUNK_AMBIGUOUS = "hunk_ambiguous", Conflict, "the file has the lines of a hunk more than once";
+        BINARY_MISMATCH = "binary_mismatch", Conflict, "a binary hunk belongs to other content";
+        FILE_MODE_REFUSED = "file_mode_refused", Invalid, "the patch creates a file that is not regular, or sets special mode bits";
+        ALREADY_APPLIED = "already_applied", Negative, "the files have every change of the patch already";
     }
 }
 

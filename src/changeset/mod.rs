@@ -41,17 +41,17 @@ use crate::error::{Error, Result};
 
 pub mod codes {
     crate::codes! {
-        PATH_INVALID = "path_invalid", Invalid, "a path is absolute, leaves the repository, or cannot be a file in it";
-        PATH_IN_GIT_DIR = "path_in_git_dir", Invalid, "a path enters .git, in any spelling git guards against";
+        PATH_INVALID = "path_invalid", Invalid, "the path is absolute, leaves the repository, or cannot name a file";
+        PATH_IN_GIT_DIR = "path_in_git_dir", Invalid, "the path enters .git";
         OLD_CONTENT_NOT_FOUND = "old_content_not_found", Invalid, "the old content is not in the file";
         OLD_CONTENT_AMBIGUOUS = "old_content_ambiguous", Invalid, "the old content is in the file more than once";
         FILE_NOT_FOUND = "file_not_found", NotFound, "the file to change does not exist";
         FILE_EXISTS = "file_exists", Conflict, "the file to create already exists";
-        DIRECTORY = "is_a_directory", Invalid, "a directory stands where the file should be";
-        NO_CHANGE = "no_change", Invalid, "the result equals what is there already";
+        DIRECTORY = "is_a_directory", Invalid, "the path is a directory, not a file";
+        NO_CHANGE = "no_change", Invalid, "the result equals the present content";
         NOT_TEXT = "binary_content", Invalid, "the file is binary and the request treats it as text";
-        CONFLICT = "conflict", Conflict, "the file has changed since, and the change does not fit any more";
-        CHANGESET_INVALID = "changeset_invalid", Invalid, "the same path is changed twice, or a file is also a directory";
+        CONFLICT = "conflict", Conflict, "the file has changed since, in the same lines";
+        CHANGESET_INVALID = "changeset_invalid", Invalid, "the changes name a path twice, or as file and directory";
     }
 }
 

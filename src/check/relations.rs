@@ -216,7 +216,7 @@ fn is_in_files(store: &Store, lower: &Decision, upper: &Proposal) -> bool {
 }
 
 pub fn stack_text(lower: &[Dependency]) -> Option<String> {
-    named(lower).map(|lower| format!("stands on {lower}"))
+    named(lower).map(|lower| format!("depends on {lower}"))
 }
 
 /// Such as `prop_x and 2 more`.

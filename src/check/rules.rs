@@ -29,75 +29,75 @@ macro_rules! concerns {
 }
 
 concerns! {
-    Pending = "pending", Warning, "a proposal waits for a decision", "review it: aye review ID";
+    Pending = "pending", Warning, "a proposal is pending", "review it: aye review ID";
     TooManyPending = "too_many_pending", Error,
-        "more proposals wait than are allowed", "review some: aye review";
+        "more proposals are pending than --max-pending allows", "review some: aye review";
     ChangesRequested = "changes_requested", Warning,
         "a reviewer asked for changes", "answer with a new revision: aye revise ID …";
     Conflict = "conflict", Error,
-        "a pending proposal does not fit the present files",
-        "settle it: aye review ID; or give it again on the present files: aye revise ID …";
+        "a pending proposal conflicts with the present files",
+        "settle it: aye review ID; or revise it on the present files: aye revise ID …";
     Contested = "contested", Error,
-        "two clones decided differently", "look and settle it: aye show ID, aye undo ID";
+        "two clones decided differently", "look at it: aye show ID; settle it: aye undo ID";
     Expiring = "expiring", Warning,
-        "a pending proposal is about to expire", "decide before it does: aye review ID";
+        "a pending proposal expires soon", "decide it first: aye review ID";
     TouchesPending = "touches_pending", Warning,
-        "what is committed touches files with pending proposals",
-        "decide them first, so that nobody reviews against stale files: aye review ID";
+        "a commit touches files with pending proposals",
+        "decide them first: aye review ID";
     UnknownProposal = "unknown_proposal", Error,
-        "a commit names a proposal that does not exist here",
+        "a commit names a proposal that this clone does not have",
         "fetch the threads of other clones, or correct the trailer";
     NotApplied = "not_applied", Error,
         "a commit names a proposal that is not applied",
-        "apply it, or take the trailer out of the commit";
+        "apply it, or remove the trailer from the commit";
     ContentDiffers = "content_differs", Error,
-        "a commit does not hold what was approved",
-        "propose the difference, or commit exactly what was approved";
+        "a commit differs from the approved content",
+        "propose the difference, or commit the approved content";
     NotSynced = "not_synced", Error,
         "pushed commits name decisions that the remote does not have",
         "push the threads, so that others and CI can check the commits";
     MarkedWithoutApproval = "marked_without_approval", Error,
-        "a tool says that a proposal is applied, and no person has approved it",
-        "decide on it: aye review ID";
+        "a tool marked a proposal as applied, and no person approved it",
+        "decide it: aye review ID";
     ExtraFile = "extra_file", Error,
-        "a commit that names a proposal changes files that nobody approved",
-        "propose those changes too, or commit them apart";
+        "a commit with a proposal also changes files that no decision approved",
+        "propose these changes too, or commit them separately";
     ReviewerMismatch = "reviewer_mismatch", Error,
-        "a commit names another reviewer than the one who decided",
+        "a commit names another reviewer than the decision",
         "correct the Reviewed-by trailer";
     NoProposal = "no_proposal", Error,
         "a commit names no proposal",
-        "propose and apply the change, and commit it with its Proposal-Id";
+        "propose and apply the change, then commit it with its Proposal-Id";
     RangeShallow = "range_shallow", Error,
-        "the commits of the range are not all in this shallow clone",
+        "this shallow clone lacks commits of the range",
         "fetch them first: git fetch --unshallow, or fetch-depth: 0 in the checkout";
     PolicyInvalid = "policy_invalid", Error,
         "the policy or the settings of memory cannot be read, so the gate is closed",
         "correct the key or value that the message names";
     ThreadDamaged = "thread_damaged", Error,
-        "a ref of a thread is set aside, or a thread cannot be read",
-        "`aye doctor` names the ref and the object; restore it, or fetch it again";
+        "aye cannot read a thread or one of its refs",
+        "`aye doctor` names the ref and the object; restore it or fetch it again";
     ThreadIncomplete = "thread_incomplete", Error,
-        "a thread is not here from its beginning, so nothing is decided on it",
+        "this clone lacks the beginning of a thread, so aye decides nothing on it",
         "fetch the rest: git fetch --unshallow REMOTE 'refs/aye/by/*:refs/aye/remotes/REMOTE/*'";
     ThreadTooLong = "thread_too_long", Warning,
-        "a ref of a thread is set aside: it has more events than are read",
+        "aye ignores a ref of a thread: it has too many events",
         "propose again with --instead-of";
     TooManyRefs = "too_many_refs", Warning,
-        "so many clones have written to a thread that some of their refs are not read",
-        "look at who wrote them: git for-each-ref refs/aye/remotes";
+        "a thread has more fetched refs than aye reads",
+        "list them: git for-each-ref refs/aye/remotes";
     PublishedElsewhere = "published_elsewhere", Warning,
-        "a remote has refs of a thread that is private here; they decide nothing",
-        "find out who published it; aye revise ID --public accepts it";
+        "a remote has refs of a thread that is private here; aye ignores them",
+        "find out who published it; `aye revise ID --public` accepts it";
     EventSkipped = "event_skipped", Warning,
-        "an event does not count: its statement does not fit, or its kind is not known",
+        "aye ignores an event: its statement does not fit, or its kind is unknown",
         "look at it: aye show ID";
     /// An error where an agent made the commit.
     InstructionFileChanged = "instruction_file_changed", Error,
         "a commit changes a file that instructs agents or configures what they run",
-        "look at it as at code that runs; an agent's change is proposed and approved first";
+        "review it like code that runs; an agent must propose it first";
     AgentSigned = "agent_signed", Error,
-        "a commit names an agent as its author, or as one who answers for it",
+        "a commit has Signed-off-by or Co-authored-by for an agent",
         "name it with Assisted-by: AGENT:MODEL, as `git config aye.assistedBy true` does";
 }
 

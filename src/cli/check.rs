@@ -19,26 +19,24 @@ use crate::report::Report;
 use crate::repository::Repository;
 use crate::text::escape;
 
-/// Report what needs attention; exit with 1 if something is an error.
+/// Report findings; exit with 1 if one is an error.
 ///
-/// Without options: every proposal that is pending, has changes requested, no longer fits the
-/// files, was decided differently in two clones, or is about to expire. With --staged or --range:
-/// what is being committed, or was. One line per finding, and what to do about it. Warnings, such
-/// as a pending proposal, fail with --fail-on any. A clone without events is refused with exit 2.
+/// Without options: proposals that are pending, sent back, in conflict, contested or about to
+/// expire. --staged and --range look at commits. Each finding has one line and a remedy. Warnings,
+/// such as a pending proposal, fail with --fail-on any. A clone without events is refused with 2.
 ///
-/// With --range, a commit that names a proposal has to hold exactly what a person approved by
-/// `aye apply` or `aye approve` (content_differs, marked_without_approval, not_applied, contested).
-/// Nothing else may be in it (extra_file), and that person has to be among its reviewers
-/// (reviewer_mismatch).
+/// With --range, a commit that names a proposal must have the approved content (content_differs,
+/// marked_without_approval, not_applied, contested), no other file (extra_file), and the right
+/// reviewer (reviewer_mismatch).
 ///
 /// --format takes text, json, github (workflow annotations) and sarif (2.1.0).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye check                              what is waiting, and what is wrong
-  aye check --fail-on any                nothing may be waiting
+  aye check --fail-on any                fail on pending proposals, too
   aye check --max-pending 5 --format github
   aye check --staged                     what pre-commit runs
   aye check --range origin/main..HEAD    what CI runs on a pull request
+
   aye check --range origin/main..HEAD --require-proposal
   aye check --fail-on contested,conflict")]
 pub struct Args {

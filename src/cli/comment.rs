@@ -8,17 +8,16 @@ use crate::changeset::RepoPath;
 use crate::error::{Error, Exit, Result, codes};
 use crate::proposal::event::Evidence;
 
-/// Comment on a pending proposal: as a whole, at lines, as a question or with other lines.
+/// Comment on a pending proposal: as a whole, at lines, as a question or a suggestion.
 ///
-/// A comment on lines follows them from revision to revision, and is outdated once they are gone.
-/// The proposer resolves it with a note, or takes a suggestion as it is: aye revise ID --take
-/// COMMENT.
+/// A comment follows its lines from revision to revision, and is outdated when they are gone. The
+/// proposer resolves it with a note, or takes a suggestion: aye revise ID --take COMMENT.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye comment m4k8 -m 'Why not Intl.DateTimeFormat?'
-  aye comment m4k8 --path src/utils/format.ts --line 12 -m 'Off by one'
-  aye comment m4k8 --path src/utils/format.ts --line 12-14 --question -m 'Why twice?'
-  aye comment m4k8 --path src/utils/format.ts --line 12 --suggest 'return day - 1;'
+  aye comment m4k8 --path src/day.ts --line 12-14 --question -m 'Why twice?'
+  aye comment m4k8 --path src/day.ts --line 12 --suggest 'return day - 1;'
+
   aye comment m4k8 --resolve 3f2a91c -m 'Renamed'
   aye comment m4k8 --request-changes -m 'Please add a test'")]
 pub struct Args {

@@ -72,7 +72,7 @@ impl DependencyArgs {
 }
 
 fn too_high(id: &ProposalId, lower: &ProposalId) -> Error {
-    Error::new(&codes::STANDS_ON, format!("{id} stands on more than {MOST_HIGH} others"))
+    Error::new(&codes::STANDS_ON, format!("{id} depends on more than {MOST_HIGH} others"))
         .with("lower", lower.as_str())
         .hint(format!("begin further below: aye apply {lower} --with-lower"))
 }
@@ -85,7 +85,7 @@ fn stands_on(upper: &ProposalId, lower: &Dependency) -> Error {
     } else {
         ("", format!("apply both with --with-lower, or {upper} on its own with --alone"))
     };
-    Error::new(&codes::STANDS_ON, format!("{upper} stands on {of}{id}, which is pending"))
+    Error::new(&codes::STANDS_ON, format!("{upper} depends on {of}{id}, which is pending"))
         .with("proposal_id", upper.as_str())
         .with("lower", id.as_str())
         .hint(hint)

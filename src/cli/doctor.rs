@@ -25,15 +25,12 @@ use crate::text::{counted, escape};
   aye doctor --repair
   aye doctor --gc --dry-run
 
-Every thread is read from its commits, and the objects below each event are looked up; --full and
---repair read and hash contents too. Refs and files of pending proposals that were found right before are
-looked at again where they have changed since, by size, times and inode, or with --full.
+doctor reads every thread from its commits and looks up the objects of each event. With --full and
+--repair it also reads and hashes contents.
 
-What is truth (the threads) is never changed by a repair. A damaged object is named, and not made again:
-restore it from a backup, or fetch it from a clone that has it. A ref that holds no object id, and a part
-of the ledger that cannot be read, are set aside; nothing is deleted. Where another clone writes below
-this one's directory of a remote, as a copy of it does, this one gets a new name (aye.clone). Files and
-refs follow what was fetched, as with every command that writes.")]
+A repair never changes a thread. It names a damaged object: restore it from a backup, or fetch it
+from another clone. It sets aside a ref without an object id and an unreadable part of the ledger.
+If a copy of this clone writes to the same directory of a remote, this clone gets a new aye.clone.")]
 pub struct Args {
     /// Read and hash every object of the threads, contents included.
     #[arg(long)]

@@ -14,10 +14,9 @@ mod trailers;
 
 /// Install, show or remove git hooks.
 ///
-/// The hooks hold everyone to the gate. The hooks pre-commit and pre-push run `aye check` on what
-/// is being committed or pushed. The hook commit-msg adds the trailers of the proposals that a
-/// commit brings, and post-commit records the commit on them. A plain hook that is there already
-/// stays and runs first. A hook whose aye is gone lets git go on, with a warning.
+/// pre-commit and pre-push run `aye check` on the commit or the push. commit-msg adds the trailers
+/// of the proposals in the commit, post-commit records the commit on them. A plain hook that
+/// exists stays and runs first. If aye is missing, git continues with a warning.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye hooks install

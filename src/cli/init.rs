@@ -10,19 +10,18 @@ use crate::error::{Exit, Result};
 use crate::repository::{Repository, policy};
 use crate::worktree::Flush;
 
-/// Make the repository ready: .agent-memory/ with its .gitignore, policy and memory scaffold.
+/// Prepare the repository: .agent-memory/ with its .gitignore, policy and memory files.
 ///
-/// Optional and idempotent: proposals work in any repository without it, and what is there stays as
-/// it is. It shuts the gate: `gate = true` in the policy and `aye.gate` in this clone's
-/// configuration make a proposal of what an agent's `apply_patch` would write. A key that is set
-/// keeps its value. An agent is refused in a session, and where the gate is shut.
+/// Optional and idempotent: proposals work without it, and existing files stay. It closes the
+/// gate: with `gate = true` in the policy and `aye.gate` in this clone's configuration, an agent's
+/// `apply_patch` makes a proposal. A key that is set keeps its value. aye refuses an agent in a
+/// session, or if the gate is closed.
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 #[command(after_help = "Examples:
-  aye init
-  aye init --agents        # also tells agents about it, in AGENTS.md
-  aye init --git-log       # and keeps aye's refs out of `git log`
-  aye init --remove        # the opposite: what aye keeps here goes, after a question")]
+  aye init --agents      with instructions for agents in AGENTS.md
+  aye init --git-log     and aye's refs hidden from `git log`
+  aye init --remove      remove aye from this clone")]
 pub struct Args {
     #[command(flatten)]
     memory: MemoryArgs,

@@ -22,12 +22,13 @@ use crate::text::escape;
   aye list --count                          3 pending (1 conflict), 1 sent back
   PS1='\\w $(aye list --prompt)\\$ '         in bash: `aye 3` where 3 wait for you
 
-Marks: ! deserves a second look (a secret, orders to agents, hidden characters, a file of CI, builds,
-instructions or memory, a deletion and others; `aye show` says which), conflict does not fit the files as they are (compared where the
-list is about 100 files at most; `aye list --count` counts all), ↳ ID stands on that one, ⇄ ID changes
-the same lines as that one, ✓ or ✗1 it was tried, [to apply] and the like what you answered in a
-review and have not written, and the status where it is not the one that was
-asked for.")]
+Marks:
+  !           a mark, such as a secret; `aye show` names it
+  conflict    it conflicts with the files
+  ↳ ID        depends on that proposal
+  ⇄ ID        changes the same lines
+  ✓, ✗1       results of `aye try`
+  [to apply]  your unwritten answer in a review")]
 pub struct Args {
     /// Proposals of this status.
     #[arg(long, value_enum, default_value = "pending", value_name = "STATUS")]

@@ -13,10 +13,10 @@ use crate::error::{Error, Exit, Result, codes};
 use crate::mcp::{self, CallResult, Cancel, Server, ToolHost};
 use crate::tools::registry::{TOOLS, Tool};
 
-/// Serve the tools to a coding agent, over the Model Context Protocol on standard input and output.
+/// Serve the tools to a coding agent, over the Model Context Protocol on standard input and
+/// output.
 ///
-/// For the configuration of the agent, which starts the command itself. Agents propose, comment,
-/// wait and look; what they propose, a person applies or rejects.
+/// The agent's client starts the command. Agents propose, comment, wait and look; people decide.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye mcp --repo ~/src/project

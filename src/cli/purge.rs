@@ -21,23 +21,20 @@ use crate::{apply, decide};
 
 /// Remove a proposal and everything recorded about it, for good.
 ///
-/// For what should never have been recorded: a key, a password, a customer's data. A tombstone
-/// takes the place of the thread: who purged it, and why. Everything else here that holds it goes:
-/// its refs, fetched ones too; parts of the ledger; files and refs of a pending proposal; saved
-/// reviews; what a repair set aside. Git drops the objects with its next prune. Sessions of agents
-/// that have it are named: `aye session end NAME --discard` removes them.
+/// Use it for a key, a password or a customer's data. A tombstone replaces the thread and says who
+/// purged it and why. aye removes its refs (fetched ones too), ledger entries, readable copies and
+/// saved reviews. Git drops the objects with its next prune. aye names the sessions that contain
+/// it: `aye session end NAME --discard` removes them.
 ///
-/// Other clones keep what they have fetched until the same command is run there; `aye doctor`
-/// reports it (`purged_content`). Applied and committed content is in the project's own history,
-/// which aye does not rewrite. A key that was pushed is known: replace it.
+/// Other clones keep their copy until someone runs the same command there; `aye doctor` reports it
+/// (`purged_content`). aye does not rewrite commits of the project. Replace a key that you pushed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye purge m4k8 -m 'a key in it' --dry-run
   aye purge m4k8 -m 'a key in it'
-  aye purge 3b18e512 -m 'customer data' --yes    every proposal that names this blob
+  aye purge 3b18e512 -m 'customer data' --yes    each proposal with this blob
 
-With purge_persons = 2 in .agent-memory/policy.toml the first person's command only records the wish;
-it goes through when somebody else has asked as well.")]
+With purge_persons = 2 in the policy, the first person's command records a request, and a second
+person's command removes the proposal.")]
 pub struct Args {
     /// The proposal, by any unique beginning of its id; or a blob, by the beginning of its object
     /// id.

@@ -17,12 +17,12 @@ use crate::store::{Filter, Store};
 use crate::text::escape;
 use crate::tools::revise::ReviseResponse;
 
-/// Replace the changes of a pending proposal by new ones; the id stays.
+/// Replace the changes of a pending proposal; the id stays.
 ///
-/// The edits are made on the files as they are now, and on the proposals that this one depends on.
-/// They replace all that it held; what is dropped is printed. If the --old text is only in what the
-/// proposal itself makes, the edit is made there, and the rest stays. Your proposals that depend on
-/// this one are rebased.
+/// The edits apply to the present files, on top of the proposals that this one depends on. They
+/// replace all earlier changes; aye prints the dropped ones. If only the proposal's own result has
+/// the --old text, the edit applies to that result and the rest stays. aye rebases your proposals
+/// that depend on this one.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("public", |public| public.conflicts_with_all(CONTENT)))]
 #[command(after_help = "Examples:
@@ -183,11 +183,11 @@ pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
             out += &format!("  not in it any more: {}{hunks}\n", escape::line(&file.file_path));
         }
         for upper in &answer.rebased {
-            out += &format!("  {upper} stands on it, and was rebased\n");
+            out += &format!("  {upper} depends on it, and was rebased\n");
         }
         for upper in &answer.not_rebased {
             out +=
-                &format!("  {upper} stands on its earlier revision, and does not fit this one\n");
+                &format!("  {upper} depends on its earlier revision, and does not fit this one\n");
         }
         out
     })?;

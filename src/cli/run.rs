@@ -18,17 +18,16 @@ use crate::session::ignored_files::{self, IgnoredFiles};
 use crate::session::{SessionStore, tree};
 use crate::text::{escape, shell};
 
-/// Run a coding agent in a work tree of its own; what it leaves there becomes a proposal.
+/// Run a coding agent in a work tree of its own; its changes become a proposal.
 ///
-/// The tree lies outside the checkout and shares the repository's objects: the agent edits, tests
-/// and commits there, and the checkout stays as it is. When the last process of the run is gone,
-/// what differs is proposed, and the tree removed. Exit status: the command's own.
+/// The tree is outside the checkout and shares the repository's objects. The agent edits, tests
+/// and commits there; the checkout stays as it is. When the last process of the run ends, aye
+/// proposes the difference and removes the tree. The exit status is the command's.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye run claude
   aye run -- codex exec 'Fix the failing test'
-  aye run -m 'Dark mode' --keep --name dark -- aider src/theme.ts
-  aye run --base head -- make format")]
+  aye run -m 'Dark mode' --keep --name dark -- aider src/theme.ts")]
 pub struct Args {
     /// A name for the session: lower-case letters, digits and -. A session that was kept goes on
     /// under it.

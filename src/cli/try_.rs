@@ -23,24 +23,25 @@ use crate::repository::trial::Trial;
 use crate::store::codes as store_codes;
 use crate::text::escape;
 
-/// Run a command (the tests) on a proposal, in a throw-away work tree.
+/// Run a command (the tests) on a proposal, in a temporary work tree.
 ///
-/// The proposal is applied to HEAD in a linked work tree inside the git directory, and the command
-/// runs there. The work tree is removed again, whatever happens. The exit status is the command's
-/// own; aye records it on the proposal, where list, show and review display it.
+/// aye applies the proposal to HEAD in a linked work tree inside the git directory, runs the
+/// command there, and removes the tree. It exits with the command's status and records it on the
+/// proposal.
 ///
-/// If nothing can be recorded (CI without aye.clone), --result FILE writes the result to a file.
-/// `aye try --import FILE` records it in another clone, with the runner that it names and you as
-/// importer: nothing in the file proves where it comes from.
+/// In CI without aye.clone nothing is recorded: --result FILE writes the result, and `aye try
+/// --import FILE` records it in another clone. Nothing in the file proves its origin; the importer
+/// vouches for it.
 ///
-/// Without CMD it runs aye.tryCommand from your own git configuration (through sh). Neither a file
-/// of the repository nor its .git/config can name a command to run. For a command of one project,
-/// let your configuration include a file of yours there (includeIf.gitdir).
+/// Without CMD it runs aye.tryCommand of your own git configuration, through sh. The repository's
+/// configuration cannot name a command. For one project, include a file of yours
+/// (includeIf.gitdir).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye try prop_m4k8n -- cargo test
-  aye try prop_m4k8n --result try.json -- cargo test      in CI; then elsewhere: aye try --import try.json
-  git config --global aye.tryCommand 'npm test' && aye try prop_m4k8n")]
+  aye try m4k8 -- cargo test
+  aye try m4k8 --result try.json -- cargo test
+
+  git config --global aye.tryCommand 'npm test' && aye try m4k8")]
 pub struct Args {
     #[command(flatten)]
     which: ProposalArg,

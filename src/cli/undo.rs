@@ -25,29 +25,26 @@ use crate::repository::Repository;
 use crate::store::Store;
 use crate::text::escape;
 
-/// Undo a decision: the proposal is pending again, and the files that it wrote are restored.
+/// Undo a decision: the proposal is pending again, and its files are restored.
 ///
-/// Without an id, at a terminal, the last decision of this clone that stands is undone. So are all
-/// those that were made in one go with it (each within five seconds of the next), as at the end of
-/// a review. They are shown first. A rejected or withdrawn proposal is pending again, and one that
-/// was sent back is in the queue again.
+/// Without an id, at a terminal, aye undoes the last decision of this clone, and those made in one
+/// go with it, as at the end of a review. It shows them first. A rejected, withdrawn or expired
+/// proposal is pending again for 7 days.
 ///
-/// After an apply, later changes elsewhere in the same files stay. If the same lines have changed
-/// since, nothing is written and the exit status is 5. A commit stays: commit the restored files.
-/// An apply on another branch is a question at a terminal; with --yes it needs --any-branch.
+/// After an apply, later changes in other lines of the files stay. If the same lines have changed
+/// since, aye writes nothing and exits with 5. A commit stays: commit the restored files. To undo
+/// on another branch than the apply, --yes needs --any-branch.
 ///
-/// A proposal that has expired gets another term, of 7 days, whether it was decided or not.
-///
-/// A patch that was written without a proposal is undone by its patch_… id, as long as the files
-/// hold exactly what it wrote.
+/// The id of a direct patch (patch_…) restores its files if they still have its content.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  aye undo                     the last decision or the last review, at a terminal
+  aye undo                     the last decision or review, at a terminal
   aye undo m4k8
   aye undo m4k8 --dry-run
-  aye undo 7qx2                expired: it is pending again
-  aye undo m4k8 --rejection    contested: the apply stands
-  aye undo patch_0vqq4zhh0g    a patch that was written directly; aye log shows its id")]
+  aye undo 7qx2                an expired proposal is pending again
+
+  aye undo m4k8 --rejection    contested: keep the apply
+  aye undo patch_0vqq4zhh0g    a direct patch")]
 pub struct Args {
     /// The proposal, or a direct patch (`patch_…`, see `aye log`); any unique beginning of its id.
     #[arg(value_name = "ID")]
@@ -162,7 +159,7 @@ fn undo_apply(
         let how = if undone.files.is_empty() {
             format!("`git revert {commit}` undoes it")
         } else {
-            "commit what was put back".to_owned()
+            "commit the restored files".to_owned()
         };
         context.note(&format!("hint: commit {commit} stays; {how}"));
     }

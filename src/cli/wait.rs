@@ -19,9 +19,8 @@ const TIMED_OUT: i32 = 124;
 
 /// Wait until a proposal is decided.
 ///
-/// Ends with 0 when it is applied, 1 when it is rejected or expires, 4 when a reviewer asks for
-/// changes, 124 when the time is over. The reason and the comments are on standard output, in the
-/// chosen format.
+/// Exits with 0 when it is applied, 1 when it is rejected or expires, 4 when a reviewer requests
+/// changes, 124 when the time is over. Standard output has the reason and the comments.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye wait prop_m4k8n --timeout 10m

@@ -139,7 +139,7 @@ pub fn undo(
     let mut notes = Vec::from_iter(super::unstage::unstage(store.repository(), &written));
     let files = planned.plan.files;
     let nothing = explain_no_change(store, seen, &files);
-    notes.extend(nothing.map(|why| format!("nothing was put back: {why}")));
+    notes.extend(nothing.map(|why| format!("nothing was restored: {why}")));
     Ok(UndoResult { files, commit, notes })
 }
 
@@ -179,7 +179,7 @@ pub fn conflict(store: &Store, refusal: Error, proposal: &Proposal) -> Error {
     let refusal = refusal.with("proposal_id", proposal.id.as_str());
     match find_dependent(store, proposal) {
         Ok(Some(upper)) => refusal.hint(format!(
-            "nothing was written; {upper} stands on it and is applied: `aye undo {upper}` first"
+            "nothing was written; {upper} depends on it and is applied: `aye undo {upper}` first"
         )),
         _ => refusal
             .hint("nothing was written; the same lines have changed since, so revert it by hand"),

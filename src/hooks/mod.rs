@@ -11,8 +11,8 @@ pub use directory::{HookDirectory, HookState};
 
 pub mod codes {
     crate::codes! {
-        HOOKS_MANAGED = "hooks_managed", Refused, "a hook manager or core.hooksPath has the repository's hooks";
-        HOOK_NOT_OURS = "hook_not_ours", Refused, "a hook is there that aye does not move";
+        HOOKS_MANAGED = "hooks_managed", Refused, "a hook manager or core.hooksPath owns the repository's hooks";
+        HOOK_NOT_OURS = "hook_not_ours", Refused, "a hook exists that aye cannot move";
     }
 }
 

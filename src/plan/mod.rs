@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 
 pub mod codes {
     crate::codes! {
-        PLAN_INVALID = "plan_invalid", Invalid, "the plan breaks a rule; the step's index is given";
+        PLAN_INVALID = "plan_invalid", Invalid, "the plan breaks a rule; the message names the step";
     }
 }
 

@@ -63,7 +63,7 @@ impl AgentRun {
 }
 
 words! {
-    /// Person, agent or build machine. One Unix account cannot prove which; see README's limits.
+    /// Person, agent or build machine. One Unix account cannot prove which; see `docs/security.md`.
     pub enum ActorKind {
         /// A person.
         Human = "human",

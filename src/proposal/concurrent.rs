@@ -106,7 +106,7 @@ impl Proposal {
         let id = &self.id;
         if self.is_rejected() {
             format!(
-                "`aye undo {id} --rejection` lets the apply stand, `aye undo {id}` the rejection (commit what it puts back)"
+                "`aye undo {id} --rejection` lets the apply stand, `aye undo {id}` the rejection (commit the restored files)"
             )
         } else {
             format!("`aye undo {id}` takes all of these back; then decide again")

@@ -1,4 +1,4 @@
-//! The table of who may do what. The rule function decides by it; README prints it.
+//! The table of who may do what. The rule function decides by it; `docs/security.md` prints it.
 
 use super::event::Evidence;
 
@@ -174,12 +174,12 @@ pub fn markdown() -> String {
         }
         out.push('\n');
     }
-    out += "\n\\* memory and sensitive paths: at a terminal, unless policy.toml says \
-            `[evidence] sensitive = \"flag\"`, and for memory, whose files are sensitive paths, \
-            `memory = \"flag\"` as well; CI never applies what instructs agents.\n\n\
-            † gated by `gate = true` in policy.toml or `aye.gate` in git configuration, which `aye init` sets, or by \
-            hooks of `aye agents` for an agent: the patch becomes a proposal. So does one by anybody but a person that \
-            changes what instructs agents, and one of memory that is not a person's at a terminal.\n";
+    out += "\n\\* Memory and sensitive paths need a terminal. `[evidence] sensitive = \"flag\"` in policy.toml \
+            lets `--yes` decide; memory also needs `memory = \"flag\"`. CI never applies a change of files that \
+            instruct agents.\n\n\
+            † The patch becomes a proposal if `gate = true` in policy.toml or `aye.gate` closes the gate, as \
+            `aye init` does. Hooks of `aye agents` close it for agents. Only a person patches files that instruct \
+            agents, and only a person at a terminal patches memory.\n";
     out
 }
 

@@ -2,6 +2,7 @@
 
 pub mod age;
 pub mod diff;
+pub mod markdown;
 pub mod overview;
 pub mod style;
 pub mod syntax;

@@ -57,14 +57,14 @@ pub use upkeep::Upkeep;
 pub mod codes {
     crate::codes! {
         NOT_A_REPOSITORY = "not_a_repository", NotFound, "no git repository here or above";
-        BARE_REPOSITORY = "bare_repository", Refused, "the repository has no work tree to write to";
-        UNSAFE_REPOSITORY = "unsafe_repository", Refused, "the repository belongs to someone else";
-        REFS_UNSUPPORTED = "refs_unsupported", Invalid, "the repository keeps its refs in another form than files";
-        UNSUPPORTED_REPOSITORY = "unsupported_repository", Invalid, "the repository uses a format this version cannot read";
+        BARE_REPOSITORY = "bare_repository", Refused, "the repository has no work tree";
+        UNSAFE_REPOSITORY = "unsafe_repository", Refused, "the repository belongs to another user";
+        REFS_UNSUPPORTED = "refs_unsupported", Invalid, "the repository stores its refs in a format other than files";
+        UNSUPPORTED_REPOSITORY = "unsupported_repository", Invalid, "the repository uses a format that this version cannot read";
         OBJECT_MISSING = "object_missing", Invalid, "a git object is missing or damaged";
-        INVALID_POLICY = "invalid_policy", Invalid, "a policy (policy.toml) cannot be read or has an unknown key, so nothing passes the gate";
-        FILTERED_FILE = "filtered_file", Invalid, "the file goes through a filter program or an encoding that aye does not apply";
-        INVALID_CONFIG = "invalid_config", Usage, "a value in git configuration cannot be used";
+        INVALID_POLICY = "invalid_policy", Invalid, "policy.toml cannot be read or has an unknown key; the gate is closed";
+        FILTERED_FILE = "filtered_file", Invalid, "the file has a filter program or an encoding that aye does not apply";
+        INVALID_CONFIG = "invalid_config", Usage, "a value in git's configuration is invalid";
     }
 }
 

@@ -5,6 +5,6 @@ pub mod terminal;
 
 pub mod codes {
     crate::codes! {
-        NO_SUCH_HUNK = "no_such_hunk", Invalid, "a hunk number is not among the proposal's hunks";
+        NO_SUCH_HUNK = "no_such_hunk", Invalid, "the proposal has no hunk of that number";
     }
 }

@@ -22,7 +22,7 @@ pub use report::{TextFindings, report};
 pub mod codes {
     crate::codes! {
         PATH_MISSING = "path_not_found", NotFound, "a path on the command line does not exist";
-        INVALID_RANGE = "invalid_range", NotFound, "the range of commits names something that is not there";
+        INVALID_RANGE = "invalid_range", NotFound, "the range of commits names an unknown revision";
         GIT_READ = "git_read_failed", Refused, "an object, the index or a ref cannot be read";
     }
 }

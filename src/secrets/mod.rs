@@ -20,9 +20,9 @@ pub use scanner::{AllowRegions, Options, ScanFindings, Scanner};
 
 pub mod codes {
     crate::codes! {
-        ALLOWLIST_PARSE = "allowlist_parse_error", Invalid, "an allow marker or the scan allow-list cannot be read";
-        ALLOWLIST_LIMIT = "allowlist_limit_exceeded", Invalid, "more text is allowed than the limits permit";
-        SECRET_DETECTED = "secret_detected", Refused, "the text holds a credential";
-        UNSAFE_TEXT = "unsafe_text", Invalid, "the text holds characters that hide, reorder or control";
+        ALLOWLIST_PARSE = "allowlist_parse_error", Invalid, "the scan allow-list or an allow marker is malformed";
+        ALLOWLIST_LIMIT = "allowlist_limit_exceeded", Invalid, "the scan allow-list allows more text than its limit";
+        SECRET_DETECTED = "secret_detected", Refused, "the text contains a credential";
+        UNSAFE_TEXT = "unsafe_text", Invalid, "the text contains characters that hide, reorder or control";
     }
 }

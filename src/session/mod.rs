@@ -28,14 +28,14 @@ pub use session_store::SessionStore;
 
 pub mod codes {
     crate::codes! {
-        SESSION_NOT_FOUND = "session_not_found", NotFound, "there is no session of that name";
-        SESSION_TREE_GONE = "session_tree_gone", NotFound, "the tree of the session was removed, and not by aye";
-        SESSION_LIVE = "session_live", Busy, "the session's command still runs";
-        SESSION_UNSUBMITTED = "session_unsubmitted", Refused, "the session's tree holds work that no proposal has";
-        SESSION_ELSEWHERE = "session_elsewhere", Refused, "a session's proposal is revised in the clone of the session alone";
-        SESSION_RECORD_INVALID = "session_record_invalid", Conflict, "the record of a session cannot be read";
-        IN_SESSION = "in_session", Refused, "the tree of a session is edited in place; what it holds is proposed whole";
-        NO_COMMIT = "no_commit", Refused, "the repository has no commit yet, so that nothing can be based on it";
-        NO_STATE_DIRECTORY = "no_state_directory", Refused, "there is no place for the trees of sessions: neither XDG_STATE_HOME nor HOME names one, or it cannot be written";
+        SESSION_NOT_FOUND = "session_not_found", NotFound, "no session has that name";
+        SESSION_TREE_GONE = "session_tree_gone", NotFound, "another program removed the session's tree";
+        SESSION_LIVE = "session_live", Busy, "the session's command is still running";
+        SESSION_UNSUBMITTED = "session_unsubmitted", Refused, "the session's tree has changes that no proposal has";
+        SESSION_ELSEWHERE = "session_elsewhere", Refused, "only the clone of the session can revise its proposal";
+        SESSION_RECORD_INVALID = "session_record_invalid", Conflict, "aye cannot read the record of a session";
+        IN_SESSION = "in_session", Refused, "a session's tree is edited in place, so this command is refused there";
+        NO_COMMIT = "no_commit", Refused, "the repository has no commit";
+        NO_STATE_DIRECTORY = "no_state_directory", Refused, "no directory for session trees: XDG_STATE_HOME and HOME are unset or read-only";
     }
 }

@@ -29,8 +29,8 @@ pub use run::{Request, RunOutcome, run};
 
 pub mod codes {
     crate::codes! {
-        COMMAND_NOT_ALLOWED = "COMMAND_NOT_ALLOWED", Refused, "the read-only shell does not run this command; nothing was run";
-        SANDBOX_REQUIRED = "sandbox_required", Refused, "aye.shellSandbox is `require` and the kernel offers no sandbox";
+        COMMAND_NOT_ALLOWED = "COMMAND_NOT_ALLOWED", Refused, "the read-only shell does not run this command; nothing ran";
+        SANDBOX_REQUIRED = "sandbox_required", Refused, "aye.shellSandbox is `require`, and the kernel offers no sandbox";
     }
 }
 

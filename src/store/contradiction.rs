@@ -14,7 +14,7 @@ fn contradicts(path: &RepoPath, why: impl FnOnce(&str) -> String) -> Error {
     let path = path.display().to_string();
     Error::new(&codes::EVENT_CONTRADICTS, why(&path))
         .with("path", path)
-        .hint("whoever wrote this event shows one change and makes another; reject it")
+        .hint("the event names one result and produces another; reject it")
 }
 
 /// Refuses an entry whose mode no proposal has, such as a symlink's.

@@ -63,15 +63,15 @@ pub mod codes {
     crate::codes! {
         STORE_BUSY = "busy", Busy, "another process holds the store's lock";
         CI_HAS_NO_CLONE = "ci_has_no_clone", Refused, "CI is set, and aye.clone names no clone to write as";
-        IN_TRIAL = "in_trial", Refused, "a command of aye try would decide, or write in a person's name";
-        PRIVATE_PATH = "private_path", Refused, "what is private would come to where others see it";
+        IN_TRIAL = "in_trial", Refused, "a command of aye try cannot decide or write in a person's name";
+        PRIVATE_PATH = "private_path", Refused, "a shared event would reveal private content";
         REMOTE_NOT_FOUND = "remote_not_found", NotFound, "git has no remote of that name";
-        THREAD_DAMAGED = "thread_damaged", Invalid, "a commit of a proposal's thread is not an event, or cannot be read";
-        THREAD_INCOMPLETE = "thread_incomplete", Invalid, "a thread is not here from its beginning, as in a shallow clone";
-        THREAD_TOO_LONG = "thread_too_long", Refused, "a thread has as many events as others read of one";
-        TOO_MANY_REFS = "too_many_refs", Refused, "more refs of one thread were fetched than are read";
-        PUBLISHED_ELSEWHERE = "published_elsewhere", Refused, "a thread that is private here was fetched";
-        EVENT_CONTRADICTS = "event_contradicts", Invalid, "a change shows another result than it makes";
+        THREAD_DAMAGED = "thread_damaged", Invalid, "a commit of a thread is malformed or unreadable";
+        THREAD_INCOMPLETE = "thread_incomplete", Invalid, "this clone lacks the beginning of a thread, as in a shallow clone";
+        THREAD_TOO_LONG = "thread_too_long", Refused, "the thread has as many events as other clones read";
+        TOO_MANY_REFS = "too_many_refs", Refused, "a thread has more fetched refs than aye reads";
+        PUBLISHED_ELSEWHERE = "published_elsewhere", Refused, "a remote has a thread that is private here";
+        EVENT_CONTRADICTS = "event_contradicts", Invalid, "a change names another result than it produces";
     }
 }
 

@@ -27,7 +27,7 @@ use crate::error::Result;
 pub mod codes {
     crate::codes! {
         UNKNOWN_TOOL = "unknown_tool", NotFound, "no tool has that name";
-        UNKNOWN_ACTION = "unknown_action", Invalid, "the tool has no such action";
+        UNKNOWN_ACTION = "unknown_action", Invalid, "the tool does not have that action";
         MISSING_PARAMETER = "missing_parameter", Invalid, "a required parameter is missing";
         INVALID_PARAMETER = "invalid_parameter", Invalid, "a parameter is of the wrong type or out of range";
     }

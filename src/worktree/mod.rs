@@ -36,15 +36,15 @@ pub use write::{Flush, TEMPORARY, is_temporary};
 pub mod codes {
     crate::codes! {
         SPECIAL_FILE = "special_file", Invalid, "the path is a device, pipe or socket";
-        HARD_LINK = "hard_link", Invalid, "the file has more than one hard link; writing it would break or change the others";
-        SETUID = "setuid_file", Invalid, "the file has the setuid, setgid or sticky bit, which a rewrite would drop";
-        NOT_A_DIRECTORY = "not_a_directory", Invalid, "a file stands where the path needs a directory";
-        FILE_CHANGED = "file_changed", Conflict, "a file changed while it was being worked on";
-        DIRECTORY_NOT_EMPTY = "directory_not_empty", Conflict, "a directory that has to give way to a file holds other files";
+        HARD_LINK = "hard_link", Invalid, "the file has several hard links; a write would break or change the others";
+        SETUID = "setuid_file", Invalid, "the file has the setuid, setgid or sticky bit, which a write would drop";
+        NOT_A_DIRECTORY = "not_a_directory", Invalid, "a file has the path of a directory";
+        FILE_CHANGED = "file_changed", Conflict, "a file changed during the command";
+        DIRECTORY_NOT_EMPTY = "directory_not_empty", Conflict, "a directory in the place of a file has other files";
         APPLY_BUSY = "apply_busy", Busy, "another process is writing files of this repository";
         INDEX_LOCKED = "index_locked", Busy, "another git process holds the index";
-        JOURNAL_FOREIGN = "journal_foreign", Conflict, "a journal that no command of this user can have left in this repository; it is not carried out";
-        JOURNAL_INVALID = "journal_invalid", Conflict, "the journal of an interrupted apply cannot be read";
+        JOURNAL_FOREIGN = "journal_foreign", Conflict, "the journal of an interrupted write belongs to another work tree or user; aye ignores it";
+        JOURNAL_INVALID = "journal_invalid", Conflict, "the journal of an interrupted write cannot be read";
     }
 }
 

@@ -318,7 +318,7 @@ fn a_commit_of_an_edit_refuses_an_untracked_file() {
     repo.write("u.txt", "one\ntwo\n");
     let id = propose(&repo, "u.txt", "two", "TWO");
     let before = files(&repo);
-    for more in [&["--yes", "--commit"][..], &["--yes", "--commit", "--take-residue"]] {
+    for more in [&["--yes", "--commit"][..], &["--yes", "--commit", "--with-other-changes"]] {
         repo.aye(&[&["apply", &id], more].concat()).fails("uncommitted_changes", 5);
         assert_eq!(files(&repo), before);
     }

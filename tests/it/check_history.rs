@@ -390,7 +390,7 @@ fn an_undo_approves_no_more_than_it_puts_back() {
     let planted = NUMBERS.replace("12\n", "PLANTED\n");
     let q = propose(&repo, "n.txt", "3", "three");
     repo.write("n.txt", &planted);
-    repo.aye(&["apply", &q, "--yes", "--take-residue"]).ok();
+    repo.aye(&["apply", &q, "--yes", "--with-other-changes"]).ok();
     repo.aye(&["undo", &q, "--yes"]).ok();
     assert_eq!(repo.text("n.txt"), planted);
     let other = propose(&repo, "a.txt", "a", "b");

@@ -93,7 +93,7 @@ fn a_planted_line_is_shown_apart_and_not_approved_by_yes() {
 #[test]
 fn a_planted_line_is_approved_where_the_residue_is_taken() {
     let (repo, id) = planted();
-    let run = repo.aye(&["apply", &id, "--yes", "--take-residue"]).ok();
+    let run = repo.aye(&["apply", &id, "--yes", "--with-other-changes"]).ok();
     assert!(!run.err().contains("approved"), "{run}");
     let records = manifest(&repo, &id);
     assert!(records[0].starts_with("merged taken "), "{records:?}");

@@ -170,7 +170,9 @@ impl World {
             (What::Revise, _) => run(&["revise", &id, file, "--old", &old, "--new", &new]),
             (What::Withdraw, _) => run(&["reject", &id]),
             (What::Apply, _) => run(&["apply", &named, "--yes"]),
-            (What::ApplyTakingResidue, _) => run(&["apply", &named, "--yes", "--take-residue"]),
+            (What::ApplyTakingResidue, _) => {
+                run(&["apply", &named, "--yes", "--with-other-changes"])
+            }
             (What::ApplyAndCommit, _) => run(&["apply", &named, "--yes", "--commit"]),
             (What::Approve, _) => run(&["approve", &named, "--yes"]),
             (What::Reject, _) => run(&["reject", &id, "--yes"]),

@@ -169,7 +169,8 @@ fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let docs = std::fs::read_dir(root.join("docs")).expect("docs/").flatten();
     let mut found: Vec<PathBuf> = docs.map(|entry| entry.path()).collect();
-    found.extend(["README.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root.join(name)));
+    let others = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "src/cli/util/examples.md"];
+    found.extend(others.map(|name| root.join(name)));
     found.retain(|path| path.extension().is_some_and(|end| end == "md"));
     found
 }
@@ -228,10 +229,12 @@ fn links_between_documents_lead_somewhere() {
 fn files_that_the_guides_name_exist() {
     let name = regex::Regex::new(r"`([A-Za-z0-9_./-]+(?:\.rs|\.toml|\.md|/))`").expect("a pattern");
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for guide in ["CONTRIBUTING.md", "SECURITY.md"] {
+    for guide in ["CONTRIBUTING.md", "docs/security.md"] {
         let text = std::fs::read_to_string(root.join(guide)).expect("a guide");
         // `NAME.rs` is the contributor's own, and refs are no files.
-        let is_file = |name: &str| !name.contains("NAME") && !name.starts_with("refs/");
+        let is_file = |name: &str| {
+            !name.contains("NAME") && !name.starts_with(['.', '<']) && !name.starts_with("refs/")
+        };
         for found in name.captures_iter(&text).filter(|found| is_file(&found[1])) {
             let places = ["", "src", "tests/it"].map(|place| root.join(place).join(&found[1]));
             assert!(places.iter().any(|place| place.exists()), "{guide}: {}", &found[1]);

@@ -1,4 +1,4 @@
-//! `man/`, `completions/`, `schemas/` and the tables of `docs/commands.md` are what the program says today.
+//! `man/`, `completions/`, `schemas/` and `docs/troubleshooting.md` are what the program says today.
 //!
 //! After a change of a command, a flag, an error code or an output:
 //!
@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::support::Repo;
-use clap::CommandFactory as _;
 use serde_json::Value;
 
 const BLESS: &str = "AYE_BLESS=1 cargo test --locked --test it generated::";
@@ -80,35 +79,29 @@ fn schemas_are_fresh() {
     hold("schemas", &derived.collect());
 }
 
-/// The tables of commands and exit statuses, between `<!-- name -->` and `<!-- /name -->`.
 #[test]
-fn tables_of_commands_and_exits_are_fresh() {
-    let command = aye::cli::Cli::command();
-    let commands = command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(|sub| {
-        let about = sub.get_about().map(ToString::to_string).unwrap_or_default();
-        let about = about.trim_end_matches('.');
-        format!("| `{}` | {} |\n", sub.get_name(), about.replace('|', "\\|"))
-    });
-    let exits = aye::error::Exit::ALL
-        .iter()
-        .map(|exit| format!("| {} | {} |\n", *exit as u8, exit.meaning()));
-    let commands = "| Command | Does |\n|---|---|\n".to_owned() + &commands.collect::<String>();
-    let exits = "| Status | Meaning |\n|---|---|\n".to_owned() + &exits.collect::<String>();
-
-    let path = committed("docs/commands.md");
-    let text = std::fs::read_to_string(&path).expect("the document");
-    let mut fresh = text.clone();
-    for (name, table) in [("commands", commands), ("exits", exits)] {
-        let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
-        let start = fresh.find(&open).expect("the opening mark") + open.len();
-        let end = fresh.find(&close).expect("the closing mark");
-        fresh.replace_range(start..end, &table);
-    }
+fn troubleshooting_page_is_fresh() {
+    let path = committed("docs/troubleshooting.md");
+    let fresh = aye::cli::util::codes::page();
     if std::env::var_os("AYE_BLESS").is_some() {
-        std::fs::write(&path, fresh).expect("write the document");
+        std::fs::write(&path, fresh).expect("write the page");
         return;
     }
-    assert!(fresh == text, "the tables of docs/commands.md are stale\nrun: {BLESS}");
+    let text = std::fs::read_to_string(&path).expect("the page");
+    assert!(fresh == text, "docs/troubleshooting.md is stale\nrun: {BLESS}");
+}
+
+/// Each example of `aye help codes CODE` ends with its code; the replayed documents hold the output.
+#[test]
+fn every_example_shows_its_code() {
+    let examples =
+        std::fs::read_to_string(committed("src/cli/util/examples.md")).expect("the examples");
+    for example in examples.split("\n## ").skip(1) {
+        let (code, text) = example.split_once('\n').expect("a heading");
+        assert!(text.contains(code), "{code}:\n{text}");
+        let page = aye::cli::util::codes::explanation(code).expect("a known code");
+        assert!(page.contains("```console"), "{page}");
+    }
 }
 
 #[test]

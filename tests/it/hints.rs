@@ -92,7 +92,12 @@ fn a_command_in_a_message_has_flags_that_the_command_takes() {
             let second = words.get(1).filter(|word| is_name(word));
             match second.and_then(|second| command.find_subcommand(second)) {
                 Some(found) => command = found,
-                None if is_code && second.is_some() && command.has_subcommands() => {
+                // Topics of `aye help` are not commands.
+                None if is_code
+                    && second.is_some()
+                    && command.has_subcommands()
+                    && *first != "help" =>
+                {
                     wrong.push(format!("{file}: aye {}", words.join(" ")));
                 }
                 None => {}

@@ -148,7 +148,7 @@ fn what_was_put_back_is_brought_back_by_a_patch() {
     repo.agent("codex", &["propose", "--worktree"]).fails("pathspec_required", 2);
     repo.agent("codex", &["propose", "--keep"]).fails("pathspec_required", 2);
     let run = repo.agent("codex", &["propose", "--worktree", "a", "b"]).ok();
-    assert!(run.out().contains("  put back  a\n  put back  b\n"), "{run}");
+    assert!(run.out().contains("  reverted  a\n  reverted  b\n"), "{run}");
     run.clone().notes("aye diff prop_");
     let id = run.ok().id();
     repo.aye(&["reject", &id, "--yes", "-m", "no"]).ok();

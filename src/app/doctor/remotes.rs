@@ -32,7 +32,7 @@ pub(super) fn missing(store: &Store) -> Vec<String> {
 pub(super) fn passwords(repository: &Repository) -> Vec<String> {
     let holds = |key: &String| {
         format!(
-            "{key} holds a password, which whoever reads the configuration has, agents here as well: {}",
+            "{key} holds a password, which every reader of the configuration sees, agents included: {}",
             remedy("remote_password")
         )
     };

@@ -116,7 +116,7 @@ impl Plans {
         let is_taken = |lower: &Dependency| self.0.contains_key(&lower.id);
         let needed = related.map_or_else(Vec::new, |related| related.needed(is_taken));
         let Some(lower) = needed.into_iter().find(|lower| !is_taken(lower)) else { return error };
-        let message = format!("it stands on {}, which is not taken", lower.id);
+        let message = format!("it depends on {}, which is not taken", lower.id);
         Error::new(&codes::CONFLICT, message).with("stands_on", lower.id.as_str()).hint(format!(
             "take that one too, or settle this one once it is decided: aye review {}",
             order.id

@@ -40,14 +40,14 @@ impl ApplyAttempt<'_> {
         if !has_markers {
             refuse_conflicts(context, store, self.asking.proposals, &shown)?;
         }
-        let mut take_residue = self.args.take_residue;
+        let mut with_other_changes = self.args.with_other_changes;
         if self.asks() {
             present(context, store, &shown, chosen.part.as_ref())?;
-            match ask(context, self.asking.question, &shown, take_residue)? {
+            match ask(context, self.asking.question, &shown, with_other_changes)? {
                 None => {
                     return context.declined("nothing applied");
                 }
-                Some(taken) => take_residue |= taken,
+                Some(taken) => with_other_changes |= taken,
             }
         }
         let authority = match &self.by_flag {
@@ -57,14 +57,14 @@ impl ApplyAttempt<'_> {
         if has_markers {
             return markers::write_markers(context, store, &shown);
         }
-        let group = self.is_group().then(|| digest_of(&shown, take_residue));
-        if take_residue {
+        let group = self.is_group().then(|| digest_of(&shown, with_other_changes));
+        if with_other_changes {
             shown.iter_mut().for_each(DecisionPlan::approve_other_changes);
         }
         let request = Request {
             message: self.args.message.clone(),
             part: chosen.part.clone(),
-            approve_other_changes: take_residue,
+            approve_other_changes: with_other_changes,
             group,
             seen,
             ..Request::all(self.effect)
@@ -116,10 +116,10 @@ fn ask(
     context: &mut Context,
     question: &str,
     shown: &[DecisionPlan],
-    take_residue: bool,
+    with_other_changes: bool,
 ) -> Result<Option<bool>> {
     let foreign = shown.iter().any(|shown| shown.foreign().next().is_some());
-    if !foreign || take_residue {
+    if !foreign || with_other_changes {
         return Ok(context.choose(question, &["y", "n"]).filter(|key| key == "y").map(|_| false));
     }
     context.note("y applies the proposal alone; i approves your other changes in these files, too");

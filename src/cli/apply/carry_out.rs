@@ -91,7 +91,7 @@ fn remark(context: &mut Context, applied: &ApplyResult) -> bool {
         context.note(&format!("warning: {}", escape::line(warning)));
     }
     if let Some(note) = not_approved(&applied.not_approved) {
-        context.note(&format!("{note} (--take-residue approves them too)"));
+        context.note(&format!("{note} (--with-other-changes approves them too)"));
     }
     let Some(id) = &applied.amended else { return false };
     let commit = applied.commit.as_deref().unwrap_or_default();

@@ -28,26 +28,24 @@ use crate::store::{Store, View};
 
 /// Apply pending proposals to the files.
 ///
-/// All files of a proposal are written or none. If a file has changed since, both changes are
-/// merged if they fit; if they do not, nothing is written and the exit status is 5.
+/// aye writes all files of a proposal or none. It merges changes of the same file that do not
+/// overlap. If they overlap, it writes nothing and exits with 5.
 ///
-/// At a terminal, the question shows files now against files afterwards, and separately what the
-/// same files hold besides. The key y applies the proposal alone, i approves the other changes too.
-/// The flag --yes decides without a question; a proposal with several revisions then has to be
-/// named as ID@REV, as `aye diff` prints it. Memory and sensitive paths are decided at a terminal
-/// unless the policy says otherwise. A proposal made for another branch than the one that is
-/// checked out is a question at a terminal, and --yes takes it with --any-branch alone. Without an
-/// id, the question is about the only pending proposal.
+/// At a terminal, the question shows the files before and after. Other uncommitted changes of the
+/// same files are shown apart: y applies the proposal alone, i approves the other changes too.
+/// --yes decides without a question and needs ID@REV for a proposal with several revisions. Memory
+/// and sensitive paths need an answer at a terminal, unless the policy says otherwise. Without an
+/// id, the only pending proposal is meant.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye apply m4k8
   aye apply m4k8 --yes --commit
-  aye apply m4k8@3f9c02d71b5e --yes      only at the revision that was looked at
-  aye apply m4k8 --yes --take-residue    and other changes in its files
-  aye apply --latest
-  aye apply m4k8 7qx2 --dry-run
-  aye apply 7qx2 --with-lower            and the pending proposals that it stands on, first
-  aye apply --by claude --task T-2       all of them that fit, at a terminal
+  aye apply m4k8@3f9c02d71b5e --yes      only at the revision that you saw
+  aye apply m4k8 --yes --with-other-changes
+
+  aye apply 7qx2 --with-lower            after the proposals that it depends on
+  aye apply --by claude --task T-2       all that fit, at a terminal
+
   aye diff m4k8 --hunks
   aye apply m4k8 --hunks 1,3-5 --split-rest
   aye apply m4k8 --conflict-markers")]
@@ -57,7 +55,7 @@ pub struct Args {
     /// Do not ask.
     #[arg(long, short = 'y')]
     pub yes: bool,
-    /// Record the decision and leave the files to someone else.
+    /// Record the decision, write no files.
     #[arg(long, conflicts_with_all = ["index", "commit", "conflict_markers"])]
     pub mark_only: bool,
     /// Also stage the changed files.
@@ -69,15 +67,15 @@ pub struct Args {
     /// Commit message instead of the proposal's description.
     #[arg(long, short = 'm', value_name = "TEXT", requires = "commit")]
     pub message: Option<String>,
-    /// Do not write anything; only show what would be done.
+    /// Write nothing; show the result.
     #[arg(long, short = 'n', conflicts_with_all = ["by", "task", "domain", "path"])]
     pub dry_run: bool,
-    /// Write both versions with conflict markers where the proposal does not fit; it stays pending.
+    /// Write conflicts with both versions between markers; the proposal stays pending.
     #[arg(long, conflicts_with_all = ["index", "commit"])]
     pub conflict_markers: bool,
-    /// Approve other changes that the same files hold, too: they were looked at.
+    /// Also approve the unrelated changes in the same files.
     #[arg(long, conflicts_with_all = ["mark_only", "conflict_markers"])]
-    pub take_residue: bool,
+    pub with_other_changes: bool,
     #[command(flatten)]
     pub branch: BranchArgs,
     #[command(flatten)]
@@ -177,7 +175,7 @@ impl Args {
             (self.index, " --index"),
             (self.commit, " --commit"),
             (self.conflict_markers, " --conflict-markers"),
-            (self.take_residue, " --take-residue"),
+            (self.with_other_changes, " --with-other-changes"),
             (self.branch.any_branch, " --any-branch"),
             (self.lower.with_lower, " --with-lower"),
             (self.lower.alone, " --alone"),

@@ -53,7 +53,7 @@ fn emit(context: &mut Context, answer: &ProposeResponse, id: &ProposalId) -> Res
         let word = if duplicate { "already pending" } else { "proposed" };
         let on = answer.stands_on.as_ref();
         let on = on.map_or_else(String::new, |lower| format!(", on top of {lower}"));
-        let line = |path: &String| format!("  put back  {}\n", escape::name(path));
+        let line = |path: &String| format!("  reverted  {}\n", escape::name(path));
         let put_back: String = answer.put_back.iter().map(line).collect();
         format!("{id}  {word}: {files}{on}\n{put_back}")
     })?;

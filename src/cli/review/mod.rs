@@ -16,14 +16,12 @@ use crate::text::escape;
 
 /// Review pending proposals at the terminal: take, leave, split, edit, comment, hunk by hunk.
 ///
-/// More than three begin with a list: arrows move, Enter opens, / filters, s sorts, A applies a
-/// group of one agent and task, ? explains. In each group, proposals with marks come first: a
-/// secret, a file of CI or builds, orders to agents, hidden characters and the like. The last screen shows the marks and what will be written, files now
-/// against files afterwards. Nothing is written before it is confirmed. Quitting asks: write, keep
-/// or drop what was decided. The next review goes on from decisions that were kept or interrupted,
-/// as long as the revision is the same. The editor then begins with the earlier edit. Taking some
-/// hunks makes a new revision with exactly these hunks and applies it. Without a terminal, pending
-/// proposals are printed with the commands to decide them, and the exit status is 4.
+/// More than three pending proposals begin with a list: arrows move, Enter opens, / filters, s
+/// sorts, A applies a group. Marked proposals come first in their group. The last screen shows the
+/// marks and the files before and after; aye writes nothing before you confirm it. If you quit, aye
+/// asks: write, keep or drop the answers. The next review continues from kept answers if the
+/// revision is the same. Some hunks of a proposal become a new revision with exactly these hunks.
+/// Without a terminal, aye prints the pending proposals and exits with 4.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye review                 every pending proposal

@@ -102,7 +102,7 @@ impl BatchArgs {
             }
         }
         if with_lower {
-            text += " with what they stand on";
+            text += " with the proposals that they depend on";
         }
         let (mut counts, mut files) = (Counts::default(), BTreeSet::new());
         for proposal in proposals {

@@ -176,7 +176,7 @@ impl Header<'_> {
     fn stack(&mut self) {
         let Facts { stands_on, made_on, status, .. } = *self.facts;
         if let Some(lower) = relations::named(stands_on) {
-            self.field("stands on", lower);
+            self.field("depends on", lower);
         }
         if let Some(lower) = made_on {
             self.field("made on", lower);

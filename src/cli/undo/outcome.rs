@@ -58,7 +58,7 @@ pub(super) fn dry_run(
         return context.emit(Format::Text, &answer, || text(&answer, "would be pending again"));
     }
     if let Some(why) = decide::undo::explain_no_change(store, proposal, &plan.files) {
-        context.note(&format!("note: nothing would be put back: {}", escape::line(&why)));
+        context.note(&format!("note: nothing would be restored: {}", escape::line(&why)));
     }
     if let Some(refusal) = plan.refusal() {
         let refusal = decide::undo::conflict(store, refusal, proposal);

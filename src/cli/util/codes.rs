@@ -1,9 +1,8 @@
-//! `aye help codes`: exit statuses, error codes, findings and problems.
+//! `aye help codes [CODE]`: exit statuses, error codes, findings and problems.
 
-use crate::app::doctor::table::KNOWN;
+use crate::app::doctor::table::{KNOWN, ProblemKind};
 use crate::check::Concern;
 use crate::error::{Code, Exit};
-use crate::report::Rule;
 
 pub fn all_codes() -> Vec<&'static Code> {
     let rooms: &[&[&'static Code]] = &[
@@ -32,33 +31,65 @@ pub fn all_codes() -> Vec<&'static Code> {
     rooms.iter().flat_map(|room| room.iter().copied()).collect()
 }
 
-fn errors() -> String {
-    let codes = all_codes();
-    let width = codes.iter().map(|code| code.id.len()).max().unwrap_or(0);
-    let exits = Exit::ALL.iter().map(|exit| format!("{:>4}  {}\n", *exit as u8, exit.meaning()));
-    let codes = codes
-        .iter()
-        .map(|code| format!("{:>4}  {:width$}  {}\n", code.exit as u8, code.id, code.meaning));
-    exits.chain(["\n".to_owned()]).chain(codes).collect()
+/// Console sessions that end with a code, under headings.
+const EXAMPLES: &str = include_str!("examples.md");
+
+fn sentence(text: &str) -> String {
+    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+    let first = if text.starts_with("aye ") { first.to_owned() } else { first.to_uppercase() };
+    format!("{first}{rest}.")
 }
 
+/// Code, meaning, and remedy of what `aye check` and `aye doctor` report.
+fn reports() -> [(&'static str, Vec<(String, String, String)>); 2] {
+    let rules = Concern::ALL.iter().map(|concern| concern.rule());
+    let rules = rules.map(|rule| (rule.id.into(), rule.summary.into(), rule.help.into())).collect();
+    let problem = |kind: &ProblemKind| (kind.code.into(), kind.meaning.into(), kind.remedy.into());
+    let problems = KNOWN.iter().map(problem).collect();
+    [("Findings of `aye check`", rules), ("Problems that `aye doctor` reports", problems)]
+}
+
+/// Markdown; `docs/troubleshooting.md` is a copy.
 pub fn page() -> String {
-    let remedies = |rows: Vec<(&str, &str, &str)>| -> String {
-        let row = |(code, meaning, remedy): (&str, &str, &str)| {
-            format!("{code}\n      {meaning}\n      -> {remedy}\n")
-        };
-        rows.into_iter().map(row).collect()
-    };
-    let rules: Vec<Rule> = Concern::ALL.iter().map(|concern| concern.rule()).collect();
-    let rules = rules.iter().map(|rule| (&*rule.id, &*rule.summary, &*rule.help)).collect();
-    let problems = KNOWN.iter().map(|known| (known.code, known.meaning, known.remedy)).collect();
-    format!(
-        "# Codes\n\n## Errors, with their exit statuses\n\n{}\n## Findings of aye check\n\n{}\n\
-         ## Problems and warnings of aye doctor\n\n{}",
-        errors(),
-        remedies(rules),
-        remedies(problems)
-    )
+    let mut page = "# Troubleshooting by code\n\n\
+        Every error prints a stable code: `error[not_pending]: …`. Find the code below, or ask \
+        `aye help codes CODE`\nfor an explanation with an example. The line that begins with \
+        `hint:` names the next command.\n\n## Exit statuses\n| Status | Meaning |\n|---|---|\n"
+        .to_owned();
+    for exit in Exit::ALL {
+        page += &format!("| {} | {} |\n", exit as u8, sentence(exit.meaning()));
+    }
+    page += "\n`aye wait` exits with 124 when its time is over. `aye run` and `aye try` exit with the \
+        status of their command.\n\n## Errors\n| Code | Exit | Meaning |\n|---|---|---|\n";
+    for code in all_codes() {
+        page += &format!("| `{}` | {} | {} |\n", code.id, code.exit as u8, sentence(code.meaning));
+    }
+    for (title, rows) in reports() {
+        page += &format!("\n## {title}\n| Code | Meaning | Remedy |\n|---|---|---|\n");
+        for (code, meaning, remedy) in rows {
+            page += &format!("| `{code}` | {} | {} |\n", sentence(&meaning), sentence(&remedy));
+        }
+    }
+    page
+}
+
+/// Markdown; `None` for an unknown code.
+pub fn explanation(code: &str) -> Option<String> {
+    let mut page = String::new();
+    if let Some(error) = all_codes().into_iter().find(|known| known.id == code) {
+        let (status, meaning) = (error.exit as u8, sentence(error.exit.meaning()));
+        page += &format!("{}\n\nExit status {status}: {meaning}\n", sentence(error.meaning));
+    }
+    for (title, rows) in reports() {
+        for (_, meaning, remedy) in rows.into_iter().filter(|(known, ..)| known == code) {
+            let (meaning, remedy) = (sentence(&meaning), sentence(&remedy));
+            page += &format!("\n{title}: {meaning}\n\nRemedy: {remedy}\n");
+        }
+    }
+    let example =
+        EXAMPLES.split("\n## ").find_map(|part| part.strip_prefix(code)?.strip_prefix('\n'));
+    let example = example.map(|text| format!("\n{text}")).unwrap_or_default();
+    (!page.is_empty()).then(|| format!("# {code}\n\n{page}{example}"))
 }
 
 #[cfg(test)]

@@ -173,7 +173,7 @@ impl Service<'_> {
             ),
             (
                 self.uncommitted,
-                "the settings are in no commit yet, so whoever edits them sets the gate",
+                "the settings are not committed yet, so every editor of them sets the gate",
             ),
         ]
         .into_iter()

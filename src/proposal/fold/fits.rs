@@ -46,7 +46,7 @@ impl SkipReason {
             Self::Effect => "its effect or its manifest is none of its verb",
             Self::Ends => "it takes back what it may not, or something else than it says",
             Self::Manifest => "its manifest makes something else of files than the revision",
-            Self::Authority => "whoever made it may not",
+            Self::Authority => "its author may not do that",
             Self::Decided => "it had seen a decision that stands, and does not take it back",
             Self::OutsideMemory => "a memory proposal changes files outside .agent-memory/",
         }

@@ -133,11 +133,11 @@ fn relation(related: &Related, taken: &BTreeMap<ProposalId, bool>) -> (Role, Str
     let other = format!("{id} by {}", escape::name(proposed_by));
     match (how, taken.get(id)) {
         (RelatedAs::Below, Some(_)) => {
-            (Role::Plain, format!("↳ stands on {other}, which you took"))
+            (Role::Plain, format!("↳ depends on {other}, which you took"))
         }
-        (RelatedAs::Below, None) => (Role::Warn, format!("↳ stands on {other}: that one first")),
+        (RelatedAs::Below, None) => (Role::Warn, format!("↳ depends on {other}: that one first")),
         (RelatedAs::BelowRevised, _) => {
-            (Role::Warn, format!("↳ stands on an earlier revision of {other}"))
+            (Role::Warn, format!("↳ depends on an earlier revision of {other}"))
         }
         (RelatedAs::SameLines, Some(true)) => {
             let text =

@@ -92,7 +92,7 @@ impl Terminal<'_> {
         let (id, revision) = (slot.ticket.id.clone(), reached.revision.clone());
         // A trial is made on HEAD, which lacks changes only taken in this session.
         if let Some(lower) = reached.on.first() {
-            let text = format!("not tried: it stands on {lower}, which is not applied");
+            let text = format!("not tried: it depends on {lower}, which is not applied");
             self.console.tell(Role::Warn, &text)?;
             return self.console.dim(format_args!(
                 "hint: a trial is made on HEAD; aye try --as-proposed {id} makes it on the files \

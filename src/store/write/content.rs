@@ -252,7 +252,7 @@ impl Writer<'_> {
                 "it changes a file that is private (aye.private, a filter, or ignored by git), and {id} is not"
             )
         } else if self.store.is_from_private(&self.view, Some(id), contents)? {
-            format!("it stands on, or has, what is not for everybody whom {id} is for")
+            format!("it depends on, or contains, private content that readers of {id} may not see")
         } else {
             return Ok(());
         };

@@ -72,7 +72,7 @@ impl Writer<'_> {
         if !self.store.is_from_private(&self.view, Some(id), before)? {
             return Ok(());
         }
-        let why = format!("{id} is not published: {what} stands on something else that is private");
+        let why = format!("{id} is not published: {what} depends on other private content");
         Err(Error::new(&codes::PRIVATE_PATH, why).with("proposal_id", id.as_str()).hint(hint))
     }
 }
