@@ -152,7 +152,7 @@ fn recorded(
     };
     if body.trim().is_empty() && replacement.is_none() && !requests_changes {
         return match resolves {
-            Some(_) => refuse("the note is empty", "say what was done with -m TEXT"),
+            Some(_) => refuse("the note is empty", "describe the resolution with -m TEXT"),
             None => refuse("the comment is empty", "say it with -m TEXT"),
         };
     }
@@ -254,7 +254,7 @@ fn require_place(
             &codes::INVALID_ARGUMENT,
             format!("{} does not change '{}'", proposal.id, path.display()),
         )
-        .hint(format!("aye diff {} --name-only lists what it changes", proposal.id)));
+        .hint(format!("aye diff {} --name-only lists its files", proposal.id)));
     };
     let entry = change.after.as_ref().or(change.before.as_ref());
     let (Some((first, last)), Some(entry)) = (lines, entry) else {

@@ -17,7 +17,7 @@ pub fn unquoted(session: &Session<'_>, error: Error) -> Error {
     let Some(path) = path.filter(|path| is_denied(session, path)) else { return error };
     let shown = path.display().to_string();
     let message =
-        format!("'{shown}' does not have that text, and what it has is not quoted to agents");
+        format!("'{shown}' does not have that text, and aye quotes no line of it to agents");
     Error::new(error.code(), message).with("path", shown).hint(ASK)
 }
 
@@ -34,7 +34,7 @@ pub fn refuse_copies(session: &Session<'_>, changeset: &Changeset) -> Result<()>
 }
 
 const ASK: &str =
-    "ask the user for what you need from it; the list is `aye.shellDenyRead` (aye shell --help)";
+    "ask the user for the lines that you need; the list is `aye.shellDenyRead` (aye shell --help)";
 
 fn is_denied(session: &Session<'_>, path: &RepoPath) -> bool {
     if session.caller.actor.kind != ActorKind::Agent {

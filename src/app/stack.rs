@@ -167,7 +167,7 @@ fn below_of(related: &BTreeMap<ProposalId, Relations>, id: &ProposalId) -> Resul
         let message = format!("the stack of {id} is {MOST_HIGH} proposals high");
         return Err(Error::new(&codes::INVALID_ARGUMENT, message)
             .with("proposal_id", id.as_str())
-            .hint("wait for the decision on what lies below"));
+            .hint("wait for the decision on the lower proposal"));
     }
     Ok(below.taken)
 }

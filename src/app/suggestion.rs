@@ -62,7 +62,7 @@ pub fn take(
                 format!("the lines that comment {id} is about are not in {}", proposal.id);
             return Err(Error::new(&proposal_codes::COMMENT_OUTDATED, message)
                 .with("comment_id", remark.event.as_str())
-                .hint(format!("aye show {} --comments prints what they were", proposal.id)));
+                .hint(format!("aye show {} --comments prints the former lines", proposal.id)));
         };
         if notes.iter().any(|note: &Comment| note.resolves.as_ref() == Some(&remark.event)) {
             continue;

@@ -28,7 +28,7 @@ fn literally(git: Git) -> Git {
 pub(super) fn head(repository: &Repository) -> Result<Option<gix::ObjectId>> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::new(&crate::git::codes::GIT_FAILED, format!("HEAD cannot be read: {error}"))
-            .hint("`git status` shows what is wrong with it")
+            .hint("`git status` names the fault")
     };
     let mut head = repository.repo().head().map_err(|error| failed(&error))?;
     if head.is_unborn() {
@@ -142,7 +142,7 @@ pub fn unstage(repository: &Repository, paths: &[RepoPath]) -> Result<()> {
 pub(super) fn tree_of<'s>(repository: &'s Repository, id: &str) -> Result<gix::Tree<'s>> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::new(&GIT_FAILED, format!("commit {id} cannot be read: {error}"))
-            .hint("`git fsck` reports what is damaged")
+            .hint("`git fsck` reports the damaged object")
     };
     let id = gix::ObjectId::from_hex(id.as_bytes()).map_err(|error| failed(&error))?;
     let commit = repository.repo().find_commit(id).map_err(|error| failed(&error))?;

@@ -97,7 +97,7 @@ impl journal::RecoveryOracle for StoreOracle<'_> {
         };
         match unstage(self.0, claim) {
             Err(error) if error.is(&worktree::INDEX_LOCKED) => Err(error.after(format_args!(
-                "what an interrupted '{} {}' has staged in {} is still staged",
+                "changes that an interrupted '{} {}' staged in {} are still staged",
                 subject.kind,
                 subject.id,
                 claim.root.root().display()
@@ -246,7 +246,7 @@ fn is_content(store: &Store, id: Option<String>, named: Option<&str>) -> bool {
 
 /// Hint for a commit without a recorded decision.
 pub fn not_recorded(id: &ProposalId) -> String {
-    format!("decide on what was committed: aye apply {id} --commit")
+    format!("decide on the committed content: aye apply {id} --commit")
 }
 
 fn unrecorded(store: &Store, recovered: &RecoveredTransaction) -> Option<ProposalId> {

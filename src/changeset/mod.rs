@@ -129,7 +129,7 @@ impl Changeset {
     pub fn new(mut changes: Vec<FileChange>) -> Result<Self> {
         changes.retain(|change| change.before != change.after);
         if changes.is_empty() {
-            return Err(Error::new(&codes::NO_CHANGE, "the result equals what is there already")
+            return Err(Error::new(&codes::NO_CHANGE, "the result equals the present content")
                 .hint("nothing to propose; check that old and new content differ"));
         }
         changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));

@@ -8,7 +8,7 @@ use super::{File, FileChange, RepoPath};
 
 /// Labels in conflict markers.
 const SIDES: MergeLabels<'static> = MergeLabels { ours: "now", theirs: "proposed" };
-const ANCESTOR: &str = "base: what the proposal was made on";
+const ANCESTOR: &str = "base: the version that the proposal was made on";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConflictedFile {
@@ -116,7 +116,7 @@ mod tests {
         let change = change(Some("a\nb\nc\nd\ne\n"), Some("A\nb\nX\nd\ne\n"));
         let open = opened(Some("a\nb\nY\nd\nE\n"), change);
         let text = String::from_utf8(open.changes[0].after.clone().unwrap().bytes).unwrap();
-        let expected = "A\nb\n<<<<<<< now\nY\n||||||| base: what the proposal was made on\nc\n\
+        let expected = "A\nb\n<<<<<<< now\nY\n||||||| base: the version that the proposal was made on\nc\n\
                         =======\nX\n>>>>>>> proposed\nd\nE\n";
         assert_eq!(text, expected);
         assert_eq!(open.unfit[0].regions.first(), Some(&(2..9)));

@@ -79,7 +79,7 @@ pub fn read(repository: &Repository, id: ObjectId) -> Result<Commit> {
             // <https://git-scm.com/docs/git-receive-pack#_quarantine_environment>
             Some(_) => "in a pre-receive or update hook git keeps apart what is pushed: check it before the push, \
                  in CI, or in a post-receive hook",
-            None => "`git fsck` reports what is damaged",
+            None => "`git fsck` reports the damaged object",
         })
     };
     let repo = repository.repo();

@@ -27,7 +27,7 @@ pub fn finding(
                     "commit {short} by the agent '{agent}' {changes}, and no person approved it"
                 ),
             )
-            .hint("propose the change, and commit what a person takes: aye apply ID --commit"),
+            .hint("propose the change, and commit the applied proposal: aye apply ID --commit"),
         None => notice(format!("commit {short} {changes}")),
     };
     finding.path(path.as_bstr())

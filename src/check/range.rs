@@ -395,7 +395,7 @@ impl Claims<'_> {
                 .fail_on
                 .finding(Concern::ContentDiffers, message)
                 .hint(format!(
-                    "git diff {short}^ {short} and aye diff {id} show both; propose what differs"
+                    "git diff {short}^ {short} and aye diff {id} show both; propose the difference"
                 ))
                 .path(path.as_bstr())
                 .proposal(id)

@@ -156,7 +156,7 @@ pub(super) fn staged(context: &mut Context) -> Result<Report> {
 pub(super) fn report() -> Report {
     Report::new("check")
         .rules(Concern::ALL.iter().map(|concern| concern.rule()))
-        .when_clean("nothing wants attention")
+        .when_clean("no findings")
 }
 
 /// Ids that a surrounding `aye apply --commit` is about to record.

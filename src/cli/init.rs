@@ -53,7 +53,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         format!("commit {} so that the team and agents' sessions have it", files.to_commit());
     let next = [
         "tell your agents: `aye propose PATH --old … --new … -m WHY`, or `aye call changes`",
-        "review what they propose: `aye review`",
+        "review their proposals: `aye review`",
         "hold commits to it: `aye hooks install`",
     ];
     let is_readable = args.git_log || repository.config(DECORATION).is_some();

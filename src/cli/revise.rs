@@ -105,7 +105,7 @@ fn chosen(context: &Context, store: &Store, args: &mut Args) -> Result<Proposal>
     let found = pending.iter().find(may).cloned();
     found.ok_or_else(|| {
         Error::new(&proposal_codes::PROPOSAL_NOT_FOUND, "no proposal of yours is pending")
-            .hint("`aye list` shows what is pending")
+            .hint("`aye list` shows the pending proposals")
     })
 }
 

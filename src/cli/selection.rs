@@ -99,7 +99,7 @@ fn revision_required(proposal: &Proposal, why: String) -> Error {
         .with("proposal_id", id.as_str())
         .with("revision", proposal.current().event.clone())
         .hint(format!(
-            "look at it with `aye diff {id}`, then name what you saw: {}",
+            "look at it with `aye diff {id}`, then name that revision: {}",
             proposal.at_revision()
         ))
 }
@@ -114,7 +114,7 @@ impl ProposalArgs {
         all: bool,
     ) -> Result<()> {
         if let Some(only) = proposals.first().filter(|_| self.ids.is_empty() && !self.latest) {
-            let why = "no id was given, and --yes has to name what was looked at";
+            let why = "no id was given, and --yes must name the proposal";
             return Err(revision_required(only, why.to_owned()));
         }
         for proposal in proposals {
@@ -135,7 +135,7 @@ fn unnamed(pending: &[Summary]) -> Error {
     let lines: String = pending.iter().take(LISTED).map(|it| line(it) + "\n").collect();
     Error::new(&error_codes::USAGE, "which proposal? no id was given, and several are pending")
         .with("candidates", ids)
-        .hint(format!("{lines}`aye list` shows what is pending; --latest is the newest of these"))
+        .hint(format!("{lines}`aye list` shows the pending proposals; --latest is the newest"))
 }
 
 fn line(summary: &Summary) -> String {

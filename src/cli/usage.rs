@@ -81,7 +81,7 @@ fn as_error(code: &'static crate::error::Code, rendered: &str) -> Error {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let tip = rest.lines().find_map(|line| line.trim().strip_prefix("tip: "));
     Error::new(code, words(message))
-        .hint(tip.unwrap_or("`--help` after the command lists what it takes"))
+        .hint(tip.unwrap_or("`--help` after the command lists its flags"))
 }
 
 /// Finds the output format in arguments that clap rejected.

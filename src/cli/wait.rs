@@ -115,7 +115,7 @@ fn text(document: &Document) -> String {
         }
     }
     if !document.undecided_revisions.is_empty() {
-        text += "what you have revised meanwhile was not part of that: propose it again, if it is wanted still\n";
+        text += "the decision does not include your later revision: propose it again if it is still needed\n";
     }
     let is_pending = document.status == Status::Pending;
     for remark in &document.comments {

@@ -75,7 +75,7 @@ pub fn find(view: &View<'_>, text: &str) -> Result<(StoredEvent, Patch)> {
     }
     let Some(DirectPatch { id: thread, stamped, undone }) = found.pop() else {
         return Err(Error::new(&codes::PROPOSAL_NOT_FOUND, format!("no patch '{text}'"))
-            .hint("`aye log` shows what was patched"));
+            .hint("`aye log` shows the direct patches"));
     };
     let Data::Patch(patch) = &stamped.event.data else {
         return Err(Error::bug("a thread of a patch that begins with none"));
@@ -102,7 +102,7 @@ fn require_own(view: &View<'_>, thread: &ProposalId, stamped: &StoredEvent) -> R
         return Ok(());
     }
     let id = id(&stamped.id);
-    let message = format!("only another clone's record says what stood before {id}");
+    let message = format!("only another clone has the content before {id}");
     Err(Error::new(&codes::CHANGED_SINCE_SHOWN, message)
         .with("patch_id", id)
         .hint("nothing was written; revert it by hand, or undo it in the clone that applied it"))

@@ -73,7 +73,7 @@ fn refuse_moved(
     for file in gone {
         if let Some(at) = super::moved_to(store.repository(), &view, proposal, &file.path, files)? {
             let (from, at) = (file.path.display().to_string(), at.display().to_string());
-            let message = format!("{from} was moved to {at} since, with what was applied");
+            let message = format!("{from} was moved to {at} since, with the applied change");
             return Err(Error::new(&CONFLICT, message)
                 .with("path", from)
                 .with("moved_to", at)
@@ -241,7 +241,7 @@ fn restorable(store: &Store, proposal: &Proposal, decision: &Decision) -> Result
     let path = foreign.path.display();
     Err(Error::new(
         &codes::CHANGED_SINCE_SHOWN,
-        format!("only another clone's record says what {path} held before {}", proposal.id),
+        format!("only another clone has the content of {path} before {}", proposal.id),
     )
     .with("proposal_id", proposal.id.as_str())
     .hint("nothing was written; revert it by hand, or undo it in the clone that applied it"))

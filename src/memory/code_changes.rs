@@ -91,7 +91,7 @@ pub fn violations(change: &FileChange, settings: &Settings, guard: &dyn Guard) -
     // A region that the proposal brings excuses nothing: reviewers of code do not look for regions.
     let screened = guard.screen(before, before, after);
     for finding in screened.blocking.into_iter().chain(screened.in_allowed_regions) {
-        let message = format!("memory: {path} holds what its scan refuses: {}", finding.message);
+        let message = format!("memory: the scan refuses content of {path}: {}", finding.message);
         say(finding.code.id, finding.line.unwrap_or(1), message);
     }
     found

@@ -107,5 +107,5 @@ fn held(root: &Path, wait: Duration) -> Error {
 
 fn unusable(why: &str) -> Error {
     Error::new(&codes::LOCK_UNUSABLE, format!("{DIR}/{PATH} cannot be locked: {why}"))
-        .hint("look at what lies there, and remove it if no program is writing the store")
+        .hint("look at it, and remove it if no program is writing the store")
 }

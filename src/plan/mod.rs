@@ -96,14 +96,14 @@ impl TaskPlan {
                 MAX_STEPS,
                 format!("{} steps are more than the {MAX_STEPS} a plan may have", steps.len()),
             )
-            .hint("keep the plan to what is ahead; the log remembers what was done"));
+            .hint("list only open steps; `aye log` keeps the finished ones"));
         }
         let mut working = None;
         for (index, step) in steps.iter_mut().enumerate() {
             trim(&mut step.step);
             if step.step.is_empty() {
                 return Err(invalid(index, format!("step {} is empty", index + 1))
-                    .hint("say what is to be done"));
+                    .hint("describe the step"));
             }
             let chars = step.step.chars().count();
             if chars > MAX_STEP_CHARS {

@@ -409,7 +409,7 @@ impl Proposal {
             return Ok(());
         }
         Err(Error::new(&codes::REVISED, format!("{} was revised while you looked at it", self.id))
-            .hint(format!("`aye review {}` shows what has changed", self.id)))
+            .hint(format!("`aye review {}` shows the difference", self.id)))
     }
 
     pub fn require_open(&self, now: DateTime<Utc>) -> Result<()> {

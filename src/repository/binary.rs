@@ -34,7 +34,7 @@ pub fn apply(before: &[u8], patch: &[u8], most: usize) -> Result<Vec<u8>> {
     if !answer.ok() {
         return Err(refused(&answer));
     }
-    std::fs::read(&file).map_err(|error| Error::io("read what git apply has made", &error))
+    std::fs::read(&file).map_err(|error| Error::io("read the result of git apply", &error))
 }
 
 fn git(directory: &Path) -> Git {

@@ -199,7 +199,7 @@ impl Snapshot for CommitFiles<'_> {
                 &super::codes::OBJECT_MISSING,
                 format!("{} cannot be looked up in HEAD: {error}", path.display()),
             )
-            .hint("`git fsck` reports what is damaged")
+            .hint("`git fsck` reports the damaged object")
         };
         let head = || self.repository.checkout().ok()?.commit;
         let Some(id) = self.commit.or_else(head) else { return Ok(None) };

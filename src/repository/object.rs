@@ -18,7 +18,7 @@ const TRY_AGAIN: &str = "nothing is damaged here: try again when the remote can 
 /// `object_missing` for an unreadable tree or commit.
 pub(crate) fn damaged(what: impl std::fmt::Display, why: &dyn std::fmt::Display) -> Error {
     Error::new(&codes::OBJECT_MISSING, format!("{what} cannot be read: {why}"))
-        .hint("`git fsck` reports what is damaged; fetch it from another clone if there is one")
+        .hint("`git fsck` reports the damaged object; fetch it from another clone if there is one")
 }
 
 impl Repository {
@@ -61,7 +61,7 @@ impl Repository {
             Error::new(&SIZE_LIMIT, format!("blob {id} has {size} bytes, over the limit of {most}"))
                 .with("object", id)
                 .with("limit", most)
-                .hint("it is not read: leave what names it undecided, or reject it")
+                .hint("aye does not read it: reject the proposal that names it")
         };
         match self.header(oid) {
             Ok((_, size)) if size > most => return Err(over(size)),

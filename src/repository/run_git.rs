@@ -21,7 +21,7 @@ impl Repository {
     /// `git_failed` after `Repository::runs_no_git`.
     pub fn git(&self) -> Result<Git> {
         if self.is_foreign {
-            let why = "git is not run with what an agent has made of this git directory";
+            let why = "git does not run with a git directory that an agent has changed";
             return Err(Error::new(&git::codes::GIT_FAILED, why)
                 .hint("run the command in the checkout of the repository"));
         }

@@ -147,7 +147,7 @@ impl<'repo> Ignore<'repo> {
         use gix::worktree::stack::state::ignore::Source;
         let failed = |error: &dyn std::fmt::Display| {
             Error::new(&codes::GIT_READ, format!("cannot read the ignore rules: {error}"))
-                .hint("`git status` shows what git thinks of them")
+                .hint("`git status` shows git's view of them")
         };
         let index = repo.index_or_empty().map_err(|e| failed(&e))?;
         let source = Source::WorktreeThenIdMappingIfNotSkipped;

@@ -80,7 +80,7 @@ const SHOWN: &str = "color. column.ui= core.pager=cat core.quotepath= diff.mnemo
 
 /// Programs often tried, and alternatives.
 const ALTERNATIVES: &[(&str, &str)] = &[
-    ("tee less more man bat", "what is printed is returned to you; cut it with `head`"),
+    ("tee less more man bat", "the output is returned to you; cut it with `head`"),
     (
         "sh bash zsh eval exec source . env nohup nice time",
         "write the command itself; `LC_ALL=C sort FILE` sets a variable",
@@ -93,7 +93,7 @@ const ALTERNATIVES: &[(&str, &str)] = &[
 fn instead(name: &str) -> &'static str {
     let is_its = |row: &&(&str, &str)| row.0.split(' ').any(|other| other == name);
     let row = ALTERNATIVES.iter().find(is_its);
-    row.map_or("`aye shell --programs` lists what may run", |(_, hint)| hint)
+    row.map_or("`aye shell --programs` lists the programs", |(_, hint)| hint)
 }
 
 #[derive(Debug, Default)]

@@ -134,8 +134,7 @@ impl Reader<'_> {
     }
 
     fn redirection(&mut self, number: &str) -> Result<()> {
-        const HINT: &str =
-            "what is printed is returned; `<FILE`, `>/dev/null`, `2>&1` are read here";
+        const HINT: &str = "the output is returned; `<FILE`, `>/dev/null`, `2>&1` are read here";
         if !matches!(number, "" | "0" | "1" | "2") {
             return self.refuse("no other descriptor is open", HINT);
         }
@@ -271,7 +270,7 @@ impl Reader<'_> {
 
 const ENDS: &str = " \t\n;&|()<>";
 const LOOP: &str = "write `for NAME in WORDS; do COMMAND; done`";
-const SUBSTITUTION: &str = "run it by itself first, and write what it prints";
+const SUBSTITUTION: &str = "run it by itself first, and write its output";
 
 fn is_name(text: &str) -> bool {
     !text.starts_with(|c: char| c.is_ascii_digit())

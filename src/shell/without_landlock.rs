@@ -46,7 +46,7 @@ pub(super) fn argv(
     } else if !is_plain || matches!(&*command[0].text, "cd" | ":" | "type" | "command") {
         return refuse(&command[0], "no shell runs");
     } else if !list::is_inert(command) || (is_git && !is_inert_git(command)) {
-        return refuse(&command[0], "the words alone do not say what this does");
+        return refuse(&command[0], "the words alone do not determine the effect");
     } else if let Some(word) = command.iter().find(is_denied) {
         return refuse(word, "files of this name are not read");
     }

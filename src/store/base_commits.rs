@@ -89,7 +89,7 @@ impl Store {
                 &crate::repository::codes::OBJECT_MISSING,
                 format!("the commit {base} cannot be read: {error}"),
             )
-            .hint("`aye doctor` looks for what is missing")
+            .hint("`aye doctor` names the missing object")
         };
         let parent = ObjectId::from_hex(base.as_bytes()).map_err(|error| missing(&error))?;
         let commit =

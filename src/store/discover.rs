@@ -187,7 +187,7 @@ impl Store {
         let message = format!("path '{path}' is in a directory that aye keeps by itself");
         Err(Error::new(&crate::changeset::codes::PATH_INVALID, message)
             .with("path", path)
-            .hint("what is there is written and removed as proposals come and go"))
+            .hint("aye writes and removes files there for each proposal"))
     }
 
     /// Refuses a changeset that could never be applied here: a file over the size limit, below

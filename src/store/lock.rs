@@ -125,7 +125,7 @@ fn process(file: &File) -> Option<String> {
     Some(match std::fs::read_to_string(format!("/proc/{pid}/comm")) {
         Ok(name) => format!("process {pid} ({})", name.trim()),
         // The process has ended, and its children have the file open.
-        Err(_) => format!("what process {pid} has left running"),
+        Err(_) => format!("a process that {pid} left running"),
     })
 }
 

@@ -114,7 +114,7 @@ impl SetAside {
             let remote = space::sync_remotes(repo).into_iter().next().unwrap_or_else(|| "origin".into());
             format!("git fetch --unshallow {remote} '{}'", space::fetch_refspec(&remote))
         } else {
-            "fetch it from where it is; `git fsck` lists what is missing".to_owned()
+            "fetch it from another clone; `git fsck` names the missing object".to_owned()
         })
     }
 }
@@ -415,7 +415,7 @@ impl<'s> Threads<'s> {
             return Err(failed.map_or_else(
                 || {
                     Error::new(&proposal_codes::PROPOSAL_NOT_FOUND, format!("no thread {id}"))
-                        .hint("`aye list` shows what there is")
+                        .hint("`aye list` shows the proposals")
                 },
                 |chunk| chunk.error(self.store.repository().repo()),
             ));
@@ -435,7 +435,7 @@ impl<'s> Threads<'s> {
         let id = ProposalId::from_event(&id.to_string());
         Err(Error::new(&proposal_codes::NOT_PRIVATE, format!("{id} is not private, it is shared"))
             .with("proposal_id", id.as_str())
-            .hint("only what is private can be published"))
+            .hint("only a private proposal can be published"))
     }
 }
 
@@ -843,9 +843,7 @@ impl<'s> Reading<'s> {
             if let Some(named) = &papers.statement.ends {
                 match parse_ends(&blob("ends", None, MOST_BYTES)?) {
                     Some(ends) if ends_sha256(&ends) == *named => papers.ended_statements = ends,
-                    Some(_) => {
-                        papers.fault = Some("its ends are not those that the statement names")
-                    }
+                    Some(_) => papers.fault = Some("its ends differ from the statement"),
                     None => papers.fault = Some("its ends are not canonical"),
                 }
             }

@@ -101,7 +101,7 @@ impl JsonEdit {
             (false, None, Some(Bytes(old)), Some(Bytes(new))) => {
                 EditAction::Replace(Snippet { old, new, occurrence })
             }
-            _ => return Err(invalid(index, "does not say what to do, or says two things")),
+            _ => return Err(invalid(index, "names no edit, or two edits")),
         };
         Ok(SnippetEdit { path, action })
     }

@@ -317,7 +317,7 @@ fn changed(path: &RepoPath, what: &str) -> Error {
 }
 
 fn unplanned(path: &RepoPath) -> Error {
-    changed(path, "is not what it was when the change was planned")
+    changed(path, "has changed since the change was planned")
 }
 
 /// The message without the path; for too large a file with the setting.

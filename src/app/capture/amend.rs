@@ -58,7 +58,7 @@ fn nearer(proposal: &Proposal, on_files: Error, on_own: Error) -> Error {
     if !on_files.details().iter().any(is_own) {
         return on_files;
     }
-    let both = format!("all edits have to fit the files, or all what {id} makes of them");
+    let both = format!("all edits must fit the files, or all must fit the result of {id}");
     let hint = match on_own.hint_text() {
         Some(hint) if on_own.is(&codes::OLD_CONTENT_NOT_FOUND) => format!("{hint}\n{both}"),
         _ => both,

@@ -151,7 +151,7 @@ fn require_named(session: &Session<'_>, is_everything: bool) -> Result<()> {
     }
     Err(Error::new(
         &apply::codes::PATHSPEC_REQUIRED,
-        "an agent has to say which files it changed: others may be somebody else's work",
+        "an agent must name the files that it changed: other changes may not be its own",
     )
     .hint("name them as to git add: aye propose --worktree PATH… -m WHY"))
 }

@@ -80,7 +80,7 @@ fn require_allowed(session: &Session<'_>, changeset: &Changeset) -> Result<()> {
         let path = path.display().to_string();
         Err(Error::new(
             &HUMAN_APPROVAL_REQUIRED,
-            format!("{path} {why}, and only a person puts it back to what it was"),
+            format!("{path} {why}, and only a person reverts it"),
         )
         .with("path", path.clone())
         .hint(format!("propose it and leave the file as it is: aye propose --keep {path}")))

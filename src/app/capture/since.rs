@@ -74,7 +74,7 @@ pub(super) fn since(
     if changes.is_empty() {
         return Err(Error::new(
             &crate::changeset::codes::NO_CHANGE,
-            "the work tree holds nothing that is not in what it is compared with",
+            "the work tree has no changes against the base",
         )
         .hint("name an earlier commit, a stash or a time: --since main~2"));
     }

@@ -175,7 +175,7 @@ pub(super) fn refuse_unmatched(repository: &Repository, specs: &Specs<'_>) -> Re
                 let message = format!("pathspec '{shown}' did not match any file");
                 let error = Error::new(&changeset_codes::FILE_NOT_FOUND, message)
                     .with("path", shown.into_owned())
-                    .hint("`git status` lists what is not committed; ignored files are excluded");
+                    .hint("`git status` lists uncommitted changes; ignored files are excluded");
                 return Err(repository.name_missing(error));
             }
             _ => {

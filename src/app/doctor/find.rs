@@ -90,8 +90,7 @@ impl Looking<'_> {
             self.add("purged_content", format!("{id} was purged {by}, and is still in {names}"));
         }
         for name in self.store.sessions_of_purged()? {
-            let message =
-                format!("session {name} holds what was purged, in refs/aye/session/{name}");
+            let message = format!("session {name} has purged content, in refs/aye/session/{name}");
             let hint = format!("aye session end {name} --discard");
             self.add_hinted("purged_content", message, hint);
         }

@@ -82,12 +82,12 @@ pub(super) fn misconfigured(repository: &Repository) -> Vec<Misconfigured> {
     is_true("fetch.prune".to_owned(), PRUNES);
     for remote in remotes(repository) {
         is_true(format!("remote.{remote}.prune"), PRUNES);
-        is_true(format!("remote.{remote}.mirror"), "git push sends what is private");
+        is_true(format!("remote.{remote}.mirror"), "git push sends private threads");
     }
     for remote in remotes(repository) {
         for (direction, why) in [
             ("push", "git push sends refs of aye's with it, or instead of branches"),
-            ("fetch", "git pull fails for everybody as soon as one fetched ref goes back"),
+            ("fetch", "git pull fails as soon as one fetched ref goes back"),
         ] {
             let key = format!("remote.{remote}.{direction}");
             let values = config.plumbing().strings(&*key).unwrap_or_default();

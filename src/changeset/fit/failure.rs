@@ -88,7 +88,7 @@ impl HunkName<'_> {
                     "the closest place starts at line {}; read the file again and create the patch again",
                     candidate.start + 1
                 )),
-            None => error.hint("none of its lines shows where it belongs; read the file again"),
+            None => error.hint("none of its lines is in the file; read the file again"),
         }
     }
 }

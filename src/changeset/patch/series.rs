@@ -225,7 +225,7 @@ impl SeriesState<'_> {
         if let (FitPurpose::Prove, Some(now), Some(file)) = (self.purpose, is_other, &old)
             && file.mode != modes::check(now, &path)?
         {
-            return Err(bad(patch, "its mode is not what the change makes it"));
+            return Err(bad(patch, "its mode differs from the mode in the change"));
         }
         let content = old.as_ref().map_or(&[][..], |file| &file.bytes);
         let placed = self.content(patch, &target, &path, content)?;

@@ -122,7 +122,7 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
     edits.write()?;
     context.print(lines.as_bytes())?;
     if is_strict {
-        context.note("commands of the agents run in the checkout as they are: git status shows what they write");
+        context.note("aye does not redirect the agents' commands: git status shows the files that they write");
     }
     if args.harnesses.iter().any(|client| client.name == "codex") {
         context

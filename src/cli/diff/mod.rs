@@ -150,7 +150,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             };
             let below = below.map(|below| format!("it {below}, and ")).unwrap_or_default();
             context.note(&format!(
-                "note: {below}it does not fit the files as they are ({}); this is what was proposed",
+                "note: {below}it conflicts with the present files ({}); this is the proposed change",
                 escape::line(refusal.message())
             ));
             show::notice_sparse(context, repository, refusal);

@@ -149,7 +149,7 @@ fn text(held: &Removable, removal: &Removal) -> String {
     for settings in &removal.tracked {
         let path = escape::name(settings);
         text +=
-            &format!("  {path} stays, since git tracks it; it holds nothing but what aye wrote\n");
+            &format!("  {path} stays, since git tracks it; it has only content that aye wrote\n");
     }
     for name in &removal.edited {
         text += &format!("  {name} keeps its block for agents, which is not as aye writes it\n");
@@ -159,7 +159,7 @@ fn text(held: &Removable, removal: &Removal) -> String {
     }
     if let Some((_, private)) = held.spaces.iter().find(|(of, _)| *of == Space::Private) {
         let private = counted(*private, "thread");
-        text += &format!("  {private} private: nobody else has what is in it\n");
+        text += &format!("  {private} private: no other clone has a copy\n");
     }
     if held.only_here {
         text += "  no remote that was fetched has all of this clone's own threads\n";

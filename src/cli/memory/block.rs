@@ -35,7 +35,7 @@ pub fn write_blocks(context: &Context, tree: &Worktree, done: &mut ScaffoldOutco
         }
     }
     if is_left {
-        context.note("hint: `aye agents guide` prints what agents have to know; put it in by hand");
+        context.note("hint: `aye agents guide` prints the text for agents; insert it by hand");
     }
     Ok(())
 }

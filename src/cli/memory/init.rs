@@ -62,7 +62,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         "nothing to do: the store is complete\n".to_owned()
     } else {
         format!(
-            "next: commit {}, then `aye memory context` is what agents read\n",
+            "next: commit {}, agents then read it with `aye memory context`\n",
             done.to_commit()
         )
     };

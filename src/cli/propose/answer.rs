@@ -59,7 +59,7 @@ fn emit(context: &mut Context, answer: &ProposeResponse, id: &ProposalId) -> Res
     })?;
     warn(context, &answer.warnings);
     if context.format.is_none() && !answer.put_back.is_empty() {
-        context.note(&format!("what they held is in {id}: aye diff {id}"));
+        context.note(&format!("their changes are in {id}: aye diff {id}"));
     }
     if context.format.is_none() && !duplicate {
         context.note(&format!("look: aye diff {id}    decide: aye review {id}"));

@@ -116,7 +116,7 @@ impl EditArgs {
                 EditAction::Replace(Snippet { old, new, occurrence })
             }
             _ => {
-                let message = format!("what to do with '{}' is not clear", path.display());
+                let message = format!("the edit of '{}' is missing", path.display());
                 return Err(Error::new(&codes::USAGE, message)
                     .hint("give --old and --new, or --content, or --delete"));
             }

@@ -101,8 +101,7 @@ pub fn spooled(context: &mut Context, name: &str) -> Result<Exit> {
     let session = name.to_owned();
     let answer = SpoolDocument { schema: "aye/spooled@1", success: true, session };
     context.emit(Format::Text, &answer, || {
-        "this shell cannot write .git: what is in the files is proposed when the run ends\n"
-            .to_owned()
+        "this shell cannot write .git: aye proposes the files when the run ends\n".to_owned()
     })
 }
 

@@ -118,7 +118,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.prepared(found)?;
     let _head = store.repository().pin_head();
     if args.public.public {
-        context.refuse_agents("publish what would be private", "aye propose --public")?;
+        context.refuse_agents("publish a private proposal", "aye propose --public")?;
     }
     let session = context.session(&store);
     let mut meta = args.meta;

@@ -60,10 +60,11 @@ impl BatchArgs {
         let found: Result<Vec<Proposal>> =
             wanted.map(|summary| view.proposal(&summary.id)).collect();
         match found? {
-            none if none.is_empty() => {
-                Err(Error::new(&codes::PROPOSAL_NOT_FOUND, "no pending proposal is meant by that")
-                    .hint("`aye list` shows all, with the same filters"))
-            }
+            none if none.is_empty() => Err(Error::new(
+                &codes::PROPOSAL_NOT_FOUND,
+                "no pending proposal matches these filters",
+            )
+            .hint("`aye list` shows all, with the same filters")),
             found => Ok(found),
         }
     }

@@ -16,13 +16,13 @@ use crate::text::escape;
 /// Only at a terminal does a person see which decisions are undone.
 pub(super) fn last(context: &Context, store: &Store, view: &View) -> Result<Vec<Proposal>> {
     if !context.interactive() {
-        return Err(Error::new(&codes::USAGE, "an id is needed where nobody can be asked")
-            .hint("name what to undo: aye undo ID; `aye log` shows what was decided"));
+        return Err(Error::new(&codes::USAGE, "without a terminal, an id is required")
+            .hint("name the proposal: aye undo ID; `aye log` lists the decisions"));
     }
     let found = decide::undo::last_answer(store, view)?;
     if found.is_empty() {
         let message = "no decision of this clone stands that could be undone";
-        return Err(Error::new(&NOT_APPLIED, message).hint("`aye log` shows what was decided"));
+        return Err(Error::new(&NOT_APPLIED, message).hint("`aye log` lists the decisions"));
     }
     Ok(found)
 }

@@ -43,9 +43,8 @@ pub fn render(files: &dyn Files, settings: &Settings) -> Result<String, Error> {
     match settings.manifest.archive.stale_threshold_days {
         0 => out += "Stale sections are not reported.\n",
         days => {
-            out += &format!(
-                "`aye memory lint` reports sections that nobody touched for {days} days.\n"
-            );
+            out +=
+                &format!("`aye memory lint` reports sections without a change for {days} days.\n");
         }
     }
     Ok(out)

@@ -91,7 +91,7 @@ impl Planner<'_> {
             self.problems.push(
                 Problem::new(
                     &crate::secrets::codes::UNSAFE_TEXT,
-                    "a section marker stands where there is no heading",
+                    "a section marker has no heading",
                 )
                 .at(i)
                 .field(field)

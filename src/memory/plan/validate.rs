@@ -199,7 +199,7 @@ fn check_fields(
         if values.len() > 1 {
             problems.push(problem(
                 format!("section '{id}' has the field {} {} times", spec.name, values.len()),
-                "keep one, and put what belongs to another under a heading of its own".to_owned(),
+                "keep one, and put the rest under its own heading".to_owned(),
             ));
         }
         let fits = spec.pattern.as_ref().is_none_or(|pattern| pattern.is_match(first.value))

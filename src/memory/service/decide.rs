@@ -94,7 +94,7 @@ pub fn refuse_partial(proposal: &Proposal) -> Error {
         format!("{} is about memory, and is decided as a whole", proposal.id),
     )
     .with("proposal_id", proposal.id.as_str())
-    .hint("apply it, or reject it with a reason that says what to leave out")
+    .hint("apply it, or reject it with a reason that names the unwanted part")
 }
 
 /// Git actions after an apply.

@@ -48,7 +48,7 @@ impl Event {
     pub fn put_list(&mut self, bytes: &[u8]) -> Result<()> {
         let Some(named) = self.list() else { return Ok(()) };
         if crate::sha256::hex(bytes) != named.sha256 {
-            return Err(broken("its bytes are not those that the event names"));
+            return Err(broken("its bytes differ from the event's SHA-256"));
         }
         match &mut self.data {
             Data::Propose(data) => data.changes = read(bytes)?,

@@ -44,7 +44,7 @@ impl SkipReason {
                 "its decision statement is about a revision that does not count, or that it had not seen"
             }
             Self::Effect => "its effect or its manifest is none of its verb",
-            Self::Ends => "it takes back what it may not, or something else than it says",
+            Self::Ends => "it ends a decision that it may not end, or another than it names",
             Self::Manifest => "its manifest makes something else of files than the revision",
             Self::Authority => "its author may not do that",
             Self::Decided => "it had seen a decision that stands, and does not take it back",

@@ -41,7 +41,7 @@ impl Gate {
             Self::Setting => "aye.gate",
             Self::Policy => PATH,
             Self::Memory => ".agent-memory/ is changed without a person at a terminal",
-            Self::Instructions => "what instructs agents is changed without a person",
+            Self::Instructions => "files that instruct agents are changed without a person",
             Self::Hooks => "hooks of `aye agents` refuse edits of the checkout by agents",
         }
     }

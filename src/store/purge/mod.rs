@@ -53,7 +53,7 @@ impl PurgeRecord {
         let (id, by) = (&self.id, &self.by.name);
         Error::new(&codes::PROPOSAL_PURGED, format!("{id} was purged by {by}: {}", self.reason))
             .with("proposal_id", id.as_str())
-            .hint(format!("what it said is gone: aye log {id}"))
+            .hint(format!("its content is gone: aye log {id}"))
     }
 }
 

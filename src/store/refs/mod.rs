@@ -135,7 +135,7 @@ fn parse(content: &[u8], hash: gix::hash::Kind) -> Target {
 pub(super) fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Error {
     Error::new(&codes::THREAD_DAMAGED, format!("the ref {name} cannot be read: {error}"))
         .with("ref", name)
-        .hint("`git for-each-ref refs/aye` lists refs; `aye doctor` reports what can be repaired")
+        .hint("`git for-each-ref refs/aye` lists refs; `aye doctor` reports the faults")
 }
 
 /// True if the error means that there is no such ref.

@@ -392,7 +392,7 @@ impl<'a> Settlement<'a> {
                     format!("{}/{name}", entry.home.as_bstr())
                 };
                 let why =
-                    format!("was edited since; it stays, and what it was before is in {place}");
+                    format!("was edited since; it stays, and the former version is in {place}");
                 self.leave(entry, &why);
             }
             _ => {

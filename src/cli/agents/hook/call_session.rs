@@ -46,7 +46,7 @@ impl CallSession {
                     "the git directory of this session's work tree is not as it was made",
                 )
                 .hint(
-                    "what is in the tree is proposed from the repository: aye session submit NAME",
+                    "to propose the tree's changes, run in the repository: aye session submit NAME",
                 ));
             }
             None => (found, None),

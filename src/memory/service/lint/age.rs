@@ -30,14 +30,14 @@ impl Service<'_> {
             let line_of = |i: usize| lines::number_of(&now, document.sections[i].start());
             if !stale.is_empty() && stale.len() == said.len() {
                 let message =
-                    format!("nobody touched these {} section(s) for {days} days", stale.len());
+                    format!("these {} section(s) have not changed for {days} days", stale.len());
                 report.push(finding("memory_stale", Level::Note, path, 1, message));
                 continue;
             }
             for i in stale {
                 let section = &document.sections[i];
                 let name = section.id.as_deref().unwrap_or(&section.heading);
-                let message = format!("nobody touched '{name}' for {days} days");
+                let message = format!("'{name}' has not changed for {days} days");
                 report.push(finding("memory_stale", Level::Note, path, line_of(i), message));
             }
         }

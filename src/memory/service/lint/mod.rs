@@ -87,7 +87,7 @@ impl Service<'_> {
             })
         };
         for path in self.orphans(paths).into_iter().filter(is_old) {
-            let message = format!("its branch is gone, and nobody touched it for {days} days");
+            let message = format!("its branch is gone, and it has not changed for {days} days");
             report.push(finding("memory_orphan_notes", Level::Warning, &path, 1, message));
         }
     }
