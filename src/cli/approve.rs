@@ -40,7 +40,7 @@ pub struct Args {
     /// Do not ask.
     #[arg(long, short = 'y')]
     pub yes: bool,
-    /// Why, or what was looked at.
+    /// Why, or the reviewed part.
     #[arg(short = 'm', long = "message", value_name = "TEXT")]
     pub reason: Option<String>,
 }

@@ -46,14 +46,14 @@ pub struct Args {
     /// Let up to N proposals wait.
     #[arg(long, value_name = "N", conflicts_with_all = ["staged", "range"])]
     max_pending: Option<usize>,
-    /// Pending proposals that touch what is staged.
+    /// Pending proposals that touch staged files.
     #[arg(long)]
     staged: bool,
     /// Commits A..B that touch files with pending proposals, or whose Proposal-Id names a
     /// proposal that no person applied or that was approved with other content.
     #[arg(long, value_name = "A..B")]
     range: Option<String>,
-    /// Every commit of the range has to name a proposal.
+    /// Every commit of the range must name a proposal.
     #[arg(long, requires = "range")]
     require_proposal: bool,
     /// Only code or memory proposals.

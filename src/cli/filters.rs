@@ -50,7 +50,7 @@ pub struct FilterArgs {
     /// Only this proposer.
     #[arg(long, value_name = "NAME")]
     pub by: Option<String>,
-    /// Only those that change this file, or one below this directory (from the repository's top).
+    /// Only proposals that change this file or directory (from the repository's top).
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
     /// Only code or memory proposals.

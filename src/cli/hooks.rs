@@ -55,7 +55,7 @@ enum Sub {
         #[arg(value_enum)]
         hooks: Vec<Hook>,
     },
-    /// Run as a git hook, with what git passes to it. An error in aye itself lets git go on.
+    /// Run as a git hook, with git's arguments. After an error in aye itself, git continues.
     #[command(after_help = "Examples:\n  aye hooks run pre-commit \"$@\"")]
     Run {
         /// The hook.

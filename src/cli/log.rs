@@ -29,7 +29,7 @@ pub struct Args {
     /// Only this proposal; any unique beginning of its id.
     #[arg(value_name = "ID")]
     pub id: Option<String>,
-    /// Only what concerns this file, or files below this directory.
+    /// Only events about this file or directory.
     #[arg(last = true, value_name = "PATH")]
     pub path: Option<OsString>,
     /// At most N events.

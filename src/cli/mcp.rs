@@ -27,12 +27,10 @@ use crate::tools::registry::{TOOLS, Tool};
 As JSON, for clients that are configured so:
   {\"mcpServers\": {\"aye\": {\"command\": \"aye\", \"args\": [\"mcp\"]}}}")]
 pub struct Args {
-    /// Work in the repository of this directory, not of the one that the agent starts the command
-    /// in.
+    /// Work in the repository of this directory instead of the agent's directory.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub repo: Option<PathBuf>,
-    /// List these tools alone; the names are those of `aye call --help`. A tool that is not listed
-    /// is answered all the same.
+    /// List only these tools (names: `aye call --help`). Other tools still answer.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub tools: Vec<String>,
     /// Call the tool that standard input names, and end.

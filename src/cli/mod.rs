@@ -108,7 +108,7 @@ pub struct Global {
     /// When to colour.
     #[arg(long, value_enum, global = true, value_name = "WHEN", default_value_t = clap::ColorChoice::Auto)]
     pub color: clap::ColorChoice,
-    /// Print only what was asked for.
+    /// Print only the answer.
     #[arg(short, long, global = true)]
     pub quiet: bool,
     /// Do not use a pager.

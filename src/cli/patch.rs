@@ -29,7 +29,7 @@ pub struct Args {
     /// The patch; - or nothing reads standard input.
     #[arg(value_name = "FILE")]
     pub file: Option<OsString>,
-    /// Do not write anything; only show what would be done.
+    /// Write nothing; show the result.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
     /// Also stage the changed files.
@@ -54,7 +54,7 @@ pub struct ReadArgs {
     /// Strip N leading directories (default: 1, or 0 without a/ and b/).
     #[arg(long, short = 'p', value_name = "N")]
     pub strip: Option<usize>,
-    /// Accept hunks without context, which go where their line numbers say.
+    /// Accept hunks without context, by their line numbers.
     #[arg(long)]
     pub unidiff_zero: bool,
 }

@@ -40,13 +40,13 @@ pub struct Args {
     /// id.
     #[arg(value_name = "ID|BLOB")]
     pub what: String,
-    /// Why; this stays on record.
+    /// Why; the reason stays on record.
     #[arg(short = 'm', long = "message", value_name = "TEXT")]
     pub reason: String,
     /// Do not ask.
     #[arg(long, short = 'y')]
     pub yes: bool,
-    /// Do not remove anything; only show what would be removed.
+    /// Remove nothing; show the removal.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
 }

@@ -37,7 +37,7 @@ pub struct Args {
     /// The proposal; any unique beginning of its id.
     #[arg(value_name = "ID", required_unless_present = "latest")]
     pub id: Option<OsString>,
-    /// The newest pending one that is yours; ID is the PATH then.
+    /// Your newest pending one; ID is then the PATH.
     #[arg(long)]
     pub latest: bool,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub struct Args {
     /// If both changed the same lines, nothing is recorded and the exit status is 5.
     #[arg(long, conflicts_with_all = CONTENT, conflicts_with = "public")]
     pub rebase: bool,
-    /// With --rebase: only show what would be done.
+    /// With --rebase: show the result only.
     #[arg(long, short = 'n', requires = "rebase")]
     pub dry_run: bool,
     /// What is new in this revision; the description stays.

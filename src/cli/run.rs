@@ -29,8 +29,8 @@ use crate::text::{escape, shell};
   aye run -- codex exec 'Fix the failing test'
   aye run -m 'Dark mode' --keep --name dark -- aider src/theme.ts")]
 pub struct Args {
-    /// A name for the session: lower-case letters, digits and -. A session that was kept goes on
-    /// under it.
+    /// A name for the session: lower-case letters, digits and -. A kept session continues under
+    /// it.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// Why, for the reviewer.

@@ -38,7 +38,7 @@ pub struct Args {
     /// Files and directories; `-` is standard input.
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Scan what is staged against HEAD.
+    /// Scan the staged changes.
     #[arg(long, conflicts_with_all = ["paths", "range"])]
     staged: bool,
     /// Scan each commit of a range against its parents: A..B, A...B, or a revision for its history.

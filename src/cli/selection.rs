@@ -21,7 +21,7 @@ pub struct ProposalArg {
     /// Without it, the only pending one.
     #[arg(value_name = "ID")]
     pub id: Option<String>,
-    /// The newest one that is pending.
+    /// The newest pending one.
     #[arg(long, conflicts_with = "id")]
     pub latest: bool,
 }
@@ -31,7 +31,7 @@ pub struct ProposalArgs {
     /// Proposal ids or staging ids, or any unique beginnings of them; ID@REV only at that revision.
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
-    /// The newest one that is pending.
+    /// The newest pending one.
     #[arg(long, conflicts_with = "ids")]
     pub latest: bool,
 }

@@ -37,7 +37,7 @@ pub enum Command {
     #[command(after_help = "Examples:
   aye session list")]
     List,
-    /// Propose what the tree of a session holds now, or revise the session's proposal.
+    /// Propose the tree of a session, or revise its proposal.
     #[command(after_help = "Examples:
   aye session submit dark -m 'Dark mode'")]
     Submit {
@@ -71,7 +71,7 @@ pub enum Command {
         /// The session.
         #[arg(value_name = "NAME")]
         name: String,
-        /// Also where it holds work that no proposal has. Not for agents.
+        /// Also drop unproposed work. Not for agents.
         #[arg(long)]
         discard: bool,
     },

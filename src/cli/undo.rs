@@ -52,7 +52,7 @@ pub struct Args {
     /// Do not ask.
     #[arg(long, short = 'y')]
     pub yes: bool,
-    /// Do not write anything; only show what would be done.
+    /// Write nothing; show the result.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
     /// Undo only the rejections of a contested proposal: its apply stands.

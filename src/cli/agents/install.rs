@@ -40,7 +40,7 @@ pub struct InstallArgs {
     /// How edits of the checkout are handled: in a work tree of the session, or refused.
     #[arg(long, value_enum, default_value = "tree", value_name = "MODE")]
     pub mode: GateMode,
-    /// Do not write anything; only show what would be written.
+    /// Write nothing; show the files.
     #[arg(long, short = 'n')]
     pub dry_run: bool,
 }

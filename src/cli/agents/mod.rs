@@ -45,7 +45,7 @@ pub enum Command {
   aye agents remove claude-code
   aye agents remove claude-code --user")]
     Remove(install::RemoveArgs),
-    /// Show where aye's hooks are, and which agents are gated by them.
+    /// Show aye's hooks, and the agents that they gate.
     ///
     /// Exit status 1 where hooks are nowhere, or an agent that is on PATH is not gated.
     #[command(after_help = "Examples:

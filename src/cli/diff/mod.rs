@@ -39,7 +39,7 @@ use crate::text::escape;
 pub struct Args {
     #[command(flatten)]
     pub which: ProposalArg,
-    /// The changes as they were proposed, also where the files have changed since.
+    /// The proposed changes, even if the files have changed since.
     #[arg(long)]
     pub proposed: bool,
     /// Run git's difftool on the pending proposal, with the tool NAME or the one of diff.tool. Only
@@ -55,7 +55,7 @@ pub struct Args {
     pub tool: Option<String>,
     #[command(flatten)]
     pub diff: DiffArgs,
-    /// Only these files, and those below these directories.
+    /// Only these files and directories.
     #[arg(last = true, value_name = "PATH", conflicts_with = "hunks")]
     pub paths: Vec<std::ffi::OsString>,
 }

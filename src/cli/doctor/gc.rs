@@ -7,10 +7,10 @@ use crate::text::counted;
 
 #[derive(Debug, clap::Args)]
 pub struct GcArgs {
-    /// Close what was decided: its refs go, and the ledger names its commits. No event is lost.
+    /// Move decided threads from their refs to the ledger. No event is lost.
     #[arg(long, conflicts_with_all = ["full", "repair"])]
     pub gc: bool,
-    /// With --gc: do not close anything; only count what would be closed.
+    /// With --gc: count the threads only.
     #[arg(long, short = 'n', requires = "gc")]
     pub dry_run: bool,
 }

@@ -23,7 +23,7 @@ pub struct RemoveArgs {
     /// With --remove: do not ask.
     #[arg(long, short = 'y', requires = "remove")]
     pub yes: bool,
-    /// With --remove: only show what would be removed.
+    /// With --remove: show the removal only.
     #[arg(long, short = 'n', requires = "remove")]
     pub dry_run: bool,
 }

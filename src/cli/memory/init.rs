@@ -23,8 +23,8 @@ pub struct Args {
     /// Name of the project, one line; the directory's otherwise.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Keep a block in AGENTS.md, and in CLAUDE.md where there is one, that tells agents how to
-    /// propose and how to use memory. A block that somebody has edited stays.
+    /// Keep instructions for agents in AGENTS.md, and in CLAUDE.md if it exists. An edited block
+    /// stays.
     #[arg(long)]
     pub agents: bool,
 }

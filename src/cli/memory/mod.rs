@@ -40,7 +40,7 @@ pub enum Command {
     /// Propose a change of memory, and stage it whatever its routing says.
     #[command(after_help = propose::STAGE)]
     Stage(Box<propose::Args>),
-    /// Show what there is, what is staged, and what became of proposals.
+    /// Show the files, staged requests, and the outcome of requests.
     Status(status::Args),
     /// Search memory.
     Search(search::Args),

@@ -9,7 +9,7 @@ use crate::memory::service::MemoryStatus;
 use crate::render::age;
 use crate::text::escape;
 
-/// Show what there is, what is staged, and what became of proposals.
+/// Show the files, staged requests, and the outcome of requests.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye memory status

@@ -24,7 +24,7 @@ pub struct SourceArgs {
     /// have to give one.
     #[arg(long, value_name = "PATHSPEC", num_args = 0.., group = "source", conflicts_with_all = ["path", "from_json"])]
     pub worktree: Option<Vec<OsString>>,
-    /// The same, but the files stay: what an agent has done already.
+    /// The same, but the files stay: for an agent's finished work.
     #[arg(long, value_name = "PATHSPEC", num_args = 0.., group = "source", conflicts_with_all = ["path", "from_json"])]
     pub keep: Option<Vec<OsString>>,
     /// The two above: since a commit, a stash, or a time such as 45m.

@@ -40,7 +40,7 @@ pub struct Args {
     /// Begin with the list of all that is pending, as is usual with more than three proposals.
     #[arg(long)]
     pub overview: bool,
-    /// Stage what is applied, too.
+    /// Also stage the applied changes.
     #[arg(long)]
     pub index: bool,
     /// Unchanged lines around changes.

@@ -19,7 +19,7 @@ const NAMED: [&str; 2] = ["ids", "latest"];
 pub struct BatchArgs {
     #[command(flatten)]
     pub several: ProposalArgs,
-    /// All pending ones of this proposer that were not sent back.
+    /// All of this proposer that are pending and not sent back.
     #[arg(long, value_name = "NAME", help_heading = "Filters", conflicts_with_all = NAMED)]
     pub by: Option<String>,
     /// All of this task.

@@ -39,7 +39,7 @@ use crate::text::escape;
 pub struct Args {
     #[command(flatten)]
     pub which: ProposalArg,
-    /// Only what was said about it, without the diff.
+    /// Only the comments, without the diff.
     #[arg(long)]
     pub comments: bool,
     #[command(flatten)]
