@@ -6,6 +6,7 @@
 //! cargo bench --bench review -- model       # moving from hunk to hunk of a 50,000-line diff
 //! cargo bench --bench review -- files       # moving from file to file of a proposal with 1,000 of them
 //! cargo bench --bench review -- prompt      # first prompt with 1,000 pending, against `aye list`
+//! cargo bench --bench review -- queue       # the list of 300 pending, against `aye list`; a key in it
 //! AYE_BIN=/path/to/another/aye cargo bench --bench review -- prompt
 //! ```
 
@@ -39,6 +40,9 @@ fn main() {
     }
     if wanted("prompt") {
         prompt();
+    }
+    if wanted("queue") {
+        queue();
     }
 }
 
@@ -163,10 +167,66 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-/// `aye review` in a terminal until the overview and the first hunk, and `aye list` to its end, in turn.
+/// `aye review` in a terminal until the list and the first hunk, and `aye list` to its end, in turn.
 fn prompt() {
-    let aye = std::env::var("AYE_BIN").unwrap_or(env!("CARGO_BIN_EXE_aye").to_owned());
-    let aye = aye.as_str();
+    let aye = program();
+    let directory = pending(&aye, 250);
+    let (overviews, first) = (0..15).map(|_| until_prompt(&aye, directory.path())).unzip();
+    let list = ms(listing(&aye, directory.path()));
+    ratio("list of 1,000 pending", ms(middle(overviews)), list, 2.0);
+    ratio("first hunk, 1,000 pending", ms(middle(first)), list, 1.5);
+}
+
+/// The list of 300 pending: until it is shown, and until it is shown again after a key.
+fn queue() {
+    let aye = program();
+    let directory = pending(&aye, 75);
+    let shown = (0..15).map(|_| until_prompt(&aye, directory.path()).0).collect();
+    ratio("list of 300 pending", ms(middle(shown)), ms(listing(&aye, directory.path())), 1.2);
+    let mut review = ReviewTerminal::start(&aye, directory.path());
+    review.waits();
+    let keys = ["j", "s", "\x1b[6~", "k", "O", "\x1b[F", "J", "O", "o", "\x1b[5~"];
+    let mut times = Vec::new();
+    for key in keys.iter().cycle().take(300) {
+        let started = Instant::now();
+        review.types(key);
+        review.waits();
+        times.push(started.elapsed());
+    }
+    frames("key in the list", times, 0);
+}
+
+/// Prints `time` against `list`, both in ms.
+fn ratio(what: &str, time: f64, list: f64, most: f64) {
+    let ratio = time / list;
+    println!(
+        "{what}: {time:.2} ms; aye list: {list:.2} ms; ratio {ratio:.2} of {most:.1}{}",
+        if ratio <= most { "" } else { "  MISSED" }
+    );
+}
+
+fn middle(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn program() -> String {
+    std::env::var("AYE_BIN").unwrap_or(env!("CARGO_BIN_EXE_aye").to_owned())
+}
+
+fn listing(aye: &str, directory: &std::path::Path) -> Duration {
+    let one = || {
+        let started = Instant::now();
+        let output = Command::new(aye).arg("list").current_dir(directory).output();
+        assert!(output.expect("aye list").status.success());
+        started.elapsed()
+    };
+    middle((0..15).map(|_| one()).collect())
+}
+
+/// A repository with four times `count` proposals: a new file, two for one line of a hot file, and one that
+/// stands on the first of these.
+fn pending(aye: &str, count: usize) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     let git = |args: &[&str]| {
         let status = Command::new("git").args(args).current_dir(directory.path()).status();
@@ -176,7 +236,7 @@ fn prompt() {
     for (key, value) in [("user.name", "Bench"), ("user.email", "bench@example.com")] {
         git(&["config", key, value]);
     }
-    let hot: String = (0..250).map(|n| format!("fn hot_{n}() {{}}\n\n\n\n")).collect();
+    let hot: String = (0..count).map(|n| format!("fn hot_{n}() {{}}\n\n\n\n")).collect();
     std::fs::write(directory.path().join("hot.rs"), hot).expect("a file");
     git(&["add", "-A"]);
     git(&["commit", "-q", "-m", "Start"]);
@@ -192,8 +252,7 @@ fn prompt() {
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         printed.split_whitespace().next().unwrap_or_default().to_owned()
     };
-    // A new file, two for one line of a hot file, and one that stands on the first of these: 250 times.
-    for n in 0..250 {
+    for n in 0..count {
         let (old, one) = (format!("fn hot_{n}() {{}}"), format!("fn hot_{n}() {{ one() }}"));
         let two = format!("fn hot_{n}() {{ two() }}");
         let more = format!("fn hot_{n}() {{ one() + one() }}");
@@ -202,63 +261,65 @@ fn prompt() {
         propose(&["hot.rs", "--old", &old, "--new", &two]);
         propose(&["hot.rs", "--on", &lower, "--old", &one, "--new", &more]);
     }
-    let (mut overviews, mut first, mut lists) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..15 {
-        let (overview, prompt) = until_prompt(aye, directory.path());
-        overviews.push(overview);
-        first.push(prompt);
-        let started = Instant::now();
-        let output = Command::new(aye).arg("list").current_dir(directory.path()).output();
-        assert!(output.expect("aye list").status.success());
-        lists.push(started.elapsed());
-    }
-    overviews.sort();
-    first.sort();
-    lists.sort();
-    let (overview, first, list) = (ms(overviews[7]), ms(first[7]), ms(lists[7]));
-    let ratio = overview / list;
-    println!(
-        "overview of 1,000 pending: {overview:.2} ms; aye list: {list:.2} ms; ratio {ratio:.2} of 2.0{}",
-        if ratio <= 2.0 { "" } else { "  MISSED" }
-    );
-    let ratio = first / list;
-    println!(
-        "first prompt, 1,000 pending: {first:.2} ms; aye list: {list:.2} ms; ratio {ratio:.2} of 1.5{}",
-        if ratio <= 1.5 { "" } else { "  MISSED" }
-    );
+    directory
 }
 
-/// Until the overview asks, and until the first hunk does without the time in between.
+/// Until the list asks, and until the first hunk does without the time in between.
 fn until_prompt(aye: &str, directory: &std::path::Path) -> (Duration, Duration) {
-    use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-    let size = PtySize { rows: 30, cols: 100, pixel_width: 0, pixel_height: 0 };
-    let pair = native_pty_system().openpty(size).expect("a pseudo-terminal");
-    let mut command = CommandBuilder::new(aye);
-    command.arg("review");
-    command.cwd(directory);
-    for name in ["AYE_AGENT", "CI", "CLAUDECODE", "AI_AGENT", "CODEX_SANDBOX", "GEMINI_CLI"] {
-        command.env_remove(name);
-    }
-    command.env("TERM", "xterm-256color");
     let started = Instant::now();
-    let mut child = pair.slave.spawn_command(command).expect("aye review");
-    drop(pair.slave);
-    let mut reader = pair.master.try_clone_reader().expect("read");
-    let mut writer = pair.master.take_writer().expect("write");
-    let mut seen = Vec::new();
-    let mut buffer = [0; 4096];
-    let mut prompts = |wanted: usize| {
-        while seen.windows(2).filter(|pair| *pair == b"]?").count() < wanted {
-            let count = reader.read(&mut buffer).expect("read");
+    let mut review = ReviewTerminal::start(aye, directory);
+    review.waits();
+    let list = started.elapsed();
+    review.types("\r");
+    review.waits();
+    let first = started.elapsed();
+    review.types("q");
+    let _ = review.child.wait();
+    (list, first)
+}
+
+/// `aye review` in a pseudo-terminal.
+struct ReviewTerminal {
+    child: Box<dyn portable_pty::Child + Send + Sync>,
+    reader: Box<dyn std::io::Read + Send>,
+    writer: Box<dyn std::io::Write + Send>,
+}
+
+impl ReviewTerminal {
+    fn start(aye: &str, directory: &std::path::Path) -> Self {
+        use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+        let size = PtySize { rows: 30, cols: 100, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).expect("a pseudo-terminal");
+        let mut command = CommandBuilder::new(aye);
+        command.arg("review");
+        command.cwd(directory);
+        for name in ["AYE_AGENT", "CI", "CLAUDECODE", "AI_AGENT", "CODEX_SANDBOX", "GEMINI_CLI"] {
+            command.env_remove(name);
+        }
+        command.env("TERM", "xterm-256color");
+        let child = pair.slave.spawn_command(command).expect("aye review");
+        let reader = pair.master.try_clone_reader().expect("read");
+        Self { child, reader, writer: pair.master.take_writer().expect("write") }
+    }
+
+    fn types(&mut self, keys: &str) {
+        self.writer.write_all(keys.as_bytes()).expect("type");
+    }
+
+    /// Until it asks.
+    fn waits(&mut self) {
+        let mut seen = Vec::new();
+        let mut buffer = [0; 16 * 1024];
+        while !seen.windows(2).any(|pair| pair == b"]?") {
+            let count = self.reader.read(&mut buffer).expect("read");
             assert!(count > 0, "{}", String::from_utf8_lossy(&seen));
             seen.extend_from_slice(&buffer[..count]);
         }
-        started.elapsed()
-    };
-    let overview = prompts(1);
-    writer.write_all(b"\r").expect("type");
-    let first = prompts(2);
-    writer.write_all(b"q").expect("type");
-    let _ = child.wait();
-    (overview, first)
+    }
+}
+
+impl Drop for ReviewTerminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+    }
 }

@@ -12,7 +12,7 @@ use super::keys::{KeyEvent, Raw};
 use super::{Prompt, forget_typed_ahead, suspend};
 
 const ENTER: &str = "\x1b[?1049h";
-const LEAVE: &str = "\x1b[?1049l";
+const LEAVE: &str = "\x1b[?2004l\x1b[?1049l";
 
 /// The modes to go back to, while the alternate screen is shown.
 static SHOWN: Mutex<Option<Termios>> = Mutex::new(None);

@@ -286,6 +286,20 @@ fn the_review_goes_on_in_the_order_of_the_list() {
 }
 
 #[test]
+fn what_an_earlier_review_answered_is_marked_and_opens() {
+    let (repo, mut t) = six(24, 80);
+    t.types("\r").sees("(1/6)").sees("]? ").types("y").sees("(2/6)").sees("]? ").types("q");
+    t.sees("drop").sees("]? ").types("k");
+    assert_eq!(t.ends(), 0);
+    let cmd = repo.cmd(&["review"]).env("TERM", "xterm").env("NO_COLOR", "1");
+    let mut t = Terminal::start(cmd, 24, 80);
+    t.sees("6 pending").sees("]? ");
+    assert!(cursor(&t).ends_with("[to apply]"), "{}", t.screen());
+    t.types("\r").sees("(1/6)").sees("]? ").types("q").sees("drop").sees("]? ").types("d");
+    assert_eq!(t.ends(), 0);
+}
+
+#[test]
 fn groups_close_and_the_screen_follows_the_cursor() {
     let (_repo, mut t) = six(8, 60);
     let fits = |t: &Terminal| {

@@ -107,7 +107,7 @@ impl Queue {
         self.sort
     }
 
-    /// Keeps rows that hold each word of `text` in id, reason, path, agent or task.
+    /// Keeps rows that hold each word of `text` in reason, path, agent or task, or begin an id.
     pub fn filter_by(&mut self, text: &str) {
         let here = self.here();
         text.clone_into(&mut self.filter);
@@ -290,10 +290,12 @@ impl Queue {
         if self.filter.is_empty() {
             return true;
         }
-        let texts = [&row.id, &row.description, &row.path, &group.title];
-        let texts = texts.map(|text| text.to_lowercase());
+        let texts = [&row.description, &row.path, &group.title].map(|text| text.to_lowercase());
+        let code = row.id.strip_prefix("prop_").unwrap_or_default();
+        let is_id = |word: &str| row.id.starts_with(word) || code.starts_with(word);
         let filter = self.filter.to_lowercase();
-        filter.split_whitespace().all(|word| texts.iter().any(|text| text.contains(word)))
+        let mut words = filter.split_whitespace();
+        words.all(|word| is_id(word) || texts.iter().any(|text| text.contains(word)))
     }
 }
 

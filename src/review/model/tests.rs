@@ -47,6 +47,24 @@ fn three_hunks() -> Vec<FileChange> {
 }
 
 #[test]
+fn the_walk_follows_an_order() {
+    let mut s = session(&[three_hunks(), three_hunks(), three_hunks()]);
+    s.reorder(&[2, 0]);
+    s.visit(2);
+    let mut walked = vec![s.position()];
+    while s.act(Action::Skip).is_ok() {
+        walked.push(s.position());
+    }
+    assert_eq!(walked, [2, 0, 1, 3]);
+    for back in [1, 0, 2] {
+        s.act(Action::Back).unwrap();
+        assert_eq!(s.position(), back);
+    }
+    assert_eq!(s.act(Action::Back), Err(Refusal::NO_PREVIOUS));
+    assert_eq!([0, 1, 2, 3].map(|slot| s.place(slot)), [1, 2, 0, 3]);
+}
+
+#[test]
 fn taking_some_hunks_gives_exactly_those() {
     let mut s = session(&[three_hunks()]);
     for action in [Action::Take, Action::Leave, Action::Take] {

@@ -40,8 +40,9 @@ impl Terminal<'_> {
             let _ = self.session.act(Action::Skip);
             return Ok(false);
         }
-        let Some(content) = self.load(at)? else { return Ok(false) };
-        self.open(at, content)?;
+        if !self.show_proposal(at)? {
+            return Ok(false);
+        }
         let slot = self.session.slot().filter(|slot| is_new && slot.is_answered());
         let Some(intent) = slot.and_then(ReviewSlot::intent) else { return Ok(true) };
         self.console.dim(format_args!(
@@ -64,6 +65,13 @@ impl Terminal<'_> {
         }
         self.session.visit(here);
         Ok(())
+    }
+
+    /// Loads the current proposal and shows its header. False if it is gone.
+    pub(super) fn show_proposal(&mut self, at: usize) -> Result<bool> {
+        let Some(content) = self.load(at)? else { return Ok(false) };
+        self.open(at, content)?;
+        Ok(true)
     }
 
     fn load(&mut self, at: usize) -> Result<Option<Box<Content>>> {

@@ -66,6 +66,8 @@ impl Terminal<'_> {
                 Choice::Next(next) => return Ok(next),
                 Choice::Open(at) => {
                     self.session.visit(at);
+                    // Also one that an earlier review has answered: the walk would skip it.
+                    self.show_proposal(at)?;
                     return Ok(Next::Walk);
                 }
                 Choice::Decide { applies } => {
