@@ -1,11 +1,11 @@
-//! `docs/review.svg`, the picture in the README: a screen of a real review, its colours included.
+//! The pictures of the documentation: screens of the real program, their colours included.
 //!
-//! `AYE_BLESS=1 cargo test --locked --test it documents::` makes it again.
+//! `AYE_BLESS=1 cargo test --locked --test it documents::` makes them again.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{Session, similar_lines};
+use super::{Session, ids, similar_lines};
 use crate::support::terminal::Terminal;
 
 /// More than a review of two hunks has, so that nothing scrolls away; what stays empty is cut off.
@@ -63,13 +63,13 @@ fn look(cell: &vt100::Cell) -> (String, String, &'static str) {
     (text, ground, more)
 }
 
-fn svg(screen: &vt100::Screen) -> String {
+fn svg(title: &str, screen: &vt100::Screen) -> String {
     let rows = u16::try_from(screen.contents().trim_end().lines().count()).expect("a screen");
     let (width, height) = (CELL.0 * f32::from(COLUMNS) + 24.0, CELL.1 * f32::from(rows) + 24.0);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
          font-family=\"ui-monospace, Menlo, Consolas, monospace\" font-size=\"14\">\n\
-         <title>A review in the terminal</title>\n\
+         <title>{title}</title>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"{GROUND}\"/>\n"
     );
     for row in 0..rows {
@@ -107,6 +107,17 @@ fn svg(screen: &vt100::Screen) -> String {
     out + "</svg>\n"
 }
 
+/// Holds a picture to the screen of today, or renews it when asked to.
+fn hold(name: &str, fresh: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name);
+    if std::env::var_os("AYE_BLESS").is_some() {
+        std::fs::write(&path, fresh).expect("write the picture");
+        return;
+    }
+    let how = format!("docs/{name}: AYE_BLESS=1 cargo test --locked --test it documents::");
+    similar_lines(&std::fs::read_to_string(&path).expect("the picture"), fresh, &how);
+}
+
 #[test]
 fn of_a_review_is_of_today() {
     let mut session = Session::new();
@@ -116,14 +127,89 @@ fn of_a_review_is_of_today() {
     let review = session.surround(review).env("TERM", "xterm-256color");
     let mut terminal = Terminal::start(review, ROWS, COLUMNS);
     terminal.sees("]? ").listens().types("y").sees("(2/2)").sees("]? ");
-    let fresh = svg(terminal.cells());
+    hold("review.svg", &svg("A review in the terminal", terminal.cells()));
     terminal.types("qk");
     terminal.ends();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/review.svg");
-    if std::env::var_os("AYE_BLESS").is_some() {
-        std::fs::write(&path, fresh).expect("write the picture");
-        return;
+}
+
+/// Agent, task, description, and the arguments of `aye propose`.
+const QUEUE: &[[&str; 4]] = &[
+    [
+        "claude-code",
+        "T-1",
+        "Say where it greets",
+        "README.md --old greets. --new 'greets at the door.'",
+    ],
+    ["claude-code", "T-1", "Be warmer", "greet.py --old Hello --new Welcome"],
+    ["claude-code", "T-1", "Shout", "greet.py --on PREVIOUS --old 'Welcome ' --new 'WELCOME '"],
+    ["codex", "T-2", "Run the tests in CI", ".github/workflows/test.yml --content 'on: push'"],
+    ["codex", "T-2", "Be shorter", "greet.py --old Hello --new Hi"],
+    ["codex", "T-2", "Say goodbye in Italian", "greet.py --old \"'Bye '\" --new \"'Ciao '\""],
+    ["gemini-cli", "T-3", "Ask agents to run the tests", "AGENTS.md --content 'Run test.sh.'"],
+    [
+        "gemini-cli",
+        "T-3",
+        "Test the question, too",
+        "test.sh --old greet --new 'greet; greet.question(1)'",
+    ],
+    ["gemini-cli", "T-3", "Add a licence", "LICENSE --content MIT"],
+];
+
+#[test]
+fn of_the_list_is_of_today() {
+    let mut session = Session::new();
+    let mut previous = String::new();
+    for [agent, task, why, edit] in QUEUE {
+        let edit = edit.replace("PREVIOUS", &previous);
+        let line = format!("AYE_AGENT={agent} aye propose -q --task {task} -m '{why}' {edit}");
+        let printed = session.run(&line, &[]);
+        previous = ids(&printed).pop().unwrap_or_else(|| panic!("{line}: {printed}"));
     }
-    let how = "docs/review.svg: AYE_BLESS=1 cargo test --locked --test it documents::";
-    similar_lines(&std::fs::read_to_string(&path).expect("the picture"), &fresh, how);
+    session.run("sed -i 's/Bye/Adieu/' greet.py", &[]);
+    let review = session.repo.cmd(&["--color", "always", "review"]);
+    let review = session.surround(review).env("TERM", "xterm-256color");
+    let mut terminal = Terminal::start(review, 20, COLUMNS);
+    terminal.sees("]? ").listens();
+    for _ in 0..3 {
+        terminal.types("j").sees("]? ");
+    }
+    hold("list.svg", &svg("The list of pending proposals", terminal.cells()));
+    terminal.types("q");
+    terminal.ends();
+}
+
+/// The agent is a script, all else is real.
+const CODEX: &str = "\
+#!/bin/sh
+echo 'codex: edited greet.py; test.sh passes'
+sed -i \"s/'Hello '/'Welcome '/; s/'Bye '/'Ciao '/\" greet.py
+";
+
+/// Paths of the test become a person's.
+const SESSION: &str = r#"
+say() { printf '\033[1m$ %s\033[0m\n' "$*"; }
+run() { say "$@"; "$@" 2>&1 | sed "s|$HOME|~|; s|trees/work-[0-9a-f]*|trees/greeter-1f0c92aa|"; }
+run aye run --name greet --keep codex
+say aye review
+aye --color always review
+run aye run --name greet codex
+"#;
+
+#[test]
+fn of_a_session_is_of_today() {
+    let mut session = Session::new();
+    let bin = session.repo.outer().join("home/bin");
+    std::fs::create_dir_all(&bin).expect("a directory");
+    std::fs::write(bin.join("codex"), CODEX).expect("the agent");
+    let run = session.repo.program("sh").args(&["-c", "chmod +x $HOME/bin/codex"]).run();
+    run.ok();
+    let script = format!("PATH=$HOME/bin:$PATH\n{SESSION}");
+    let cmd = session.repo.program("sh").args(&["-c", &script]);
+    let cmd = session.surround(cmd).env("TERM", "xterm-256color");
+    let mut terminal = Terminal::start(cmd, ROWS, COLUMNS);
+    for key in ["y", "n", "y"] {
+        terminal.sees("]? ").listens().types(key);
+    }
+    terminal.ends();
+    hold("session.svg", &svg("An agent's session, its review, and the next run", terminal.cells()));
 }
