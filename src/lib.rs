@@ -7,6 +7,7 @@
 #[cfg(not(unix))]
 compile_error!("aye needs a Unix system; on Windows, build and run it inside of WSL");
 
+pub mod acp;
 pub mod actor;
 pub mod app;
 pub mod apply;

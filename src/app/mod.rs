@@ -10,6 +10,7 @@ pub mod comment;
 pub mod denied_files;
 pub mod doctor;
 pub mod dropped;
+pub mod editor_buffers;
 pub mod ending;
 pub mod foreign_session;
 pub mod in_session;

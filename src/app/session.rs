@@ -110,6 +110,7 @@ pub fn begin(
             proposing: None,
             revision: None,
             run: store.run().cloned(),
+            acp: None,
             told: None,
             untold: Vec::new(),
         };
@@ -345,6 +346,21 @@ pub fn sync(
     let base = base_of(store, onto, *now)?;
     let mut followed = follow(session, home, changing, name)?;
     let mut record = recall::record(store, home, name)?;
+    record.target = repository.head_target();
+    let submitted = rebase(session, home, changing, record, base, &mut followed)?;
+    Ok((followed, submitted))
+}
+
+/// Updates the tree to `base`. A pending proposal gets a revision on it.
+pub(super) fn rebase(
+    session: &Session<'_>,
+    home: &SessionStore,
+    changing: &RecordLock,
+    mut record: SessionRecord,
+    base: String,
+    followed: &mut FollowOutcome,
+) -> Result<Option<SubmitReport>> {
+    let (repository, name) = (session.store.repository(), changing.name());
     let tree = home.tree(name);
     let more = follow::follow(repository, &tree, &record.base, &base)?;
     if !more.kept_edits.is_empty() {
@@ -357,13 +373,9 @@ pub fn sync(
     tree::hold(repository, name, &base)?;
     head::follow(repository, &tree, &record.base, &base);
     record.base = base;
-    record.target = repository.head_target();
     home.write(changing, &record)?;
     let is_pending = record.proposal.is_some();
-    let submitted = is_pending
-        .then(|| submit(session, home, changing, name, Details::default()))
-        .transpose()?;
-    Ok((followed, submitted))
+    is_pending.then(|| submit(session, home, changing, name, Details::default())).transpose()
 }
 
 /// Proposes changes against the base and records that. A pending proposal is revised; after a

@@ -28,7 +28,7 @@ impl StopSignals {
     }
 
     /// Passes each signal on once. A second Ctrl-C, from the terminal, is harmless.
-    fn pass_on(&self, child: &std::process::Child) {
+    pub fn pass_on(&self, child: &std::process::Child) {
         use std::sync::atomic::Ordering::Relaxed;
         for (signal, flag, passed) in &self.signals {
             if flag.load(Relaxed)

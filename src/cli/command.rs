@@ -3,7 +3,7 @@
 use clap::Subcommand;
 
 use super::{
-    Context, Format, agents, apply, approve, blame, call, check, comment, demo, diff, doctor,
+    Context, Format, acp, agents, apply, approve, blame, call, check, comment, demo, diff, doctor,
     hooks, init, list, log, mcp, memory, patch, plan, propose, purge, reject, review, revise, run,
     scan, session, shell, show, try_, undo, util, wait,
 };
@@ -68,6 +68,8 @@ pub enum Command {
     Call(call::Args),
     /// Run a coding agent in a work tree of its own.
     Run(run::Args),
+    /// Run a coding agent for an editor, over the Agent Client Protocol.
+    Acp(acp::Args),
     /// List, submit and end the work trees that agents run in.
     Session(session::Args),
     /// Install hooks in coding agents, so that their edits go through review.
@@ -117,7 +119,8 @@ impl Command {
             Format::Json if is_report => true,
             Format::Yaml if is_report => false,
             Format::Json | Format::Yaml => match self {
-                Self::Agents(_)
+                Self::Acp(_)
+                | Self::Agents(_)
                 | Self::Blame(_)
                 | Self::Demo(_)
                 | Self::Hooks(_)
@@ -164,6 +167,7 @@ pub(super) fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Agents(args) => agents::run(context, args),
         Command::Mcp(args) => mcp::run(context, args),
         Command::Run(args) => run::run(context, args),
+        Command::Acp(args) => acp::run(context, &args),
         Command::Session(args) => session::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),

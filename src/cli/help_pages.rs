@@ -13,7 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Propose", &["propose", "revise", "wait", "patch"]),
-    ("Agents", &["run", "session", "agents", "mcp", "call", "shell", "plan"]),
+    ("Agents", &["run", "acp", "session", "agents", "mcp", "call", "shell", "plan"]),
     ("Memory", &["memory"]),
     ("Guard", &["check", "scan", "hooks"]),
     ("Care", &["init", "doctor", "purge", "demo", "help"]),

@@ -1,6 +1,7 @@
 //! The command line: one file per command with `Args`, whose comments are the help, and `run`. The
 //! only room that reads clock, environment, terminal and the processes above.
 
+pub mod acp;
 pub mod agents;
 pub mod apply;
 pub mod approve;

@@ -1,16 +1,17 @@
 //! The command `aye run`.
 
-mod child;
+pub(super) mod child;
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use self::child::execute;
 use super::{Context, session};
+use crate::acp;
 use crate::actor::{AYE_AGENT, agent_of_program};
 use crate::app::session::SessionOrigin;
 use crate::app::{self, ending};
-use crate::error::{Exit, Result};
+use crate::error::{Error, Exit, Result};
 use crate::harness::{CLIENTS, Client};
 use crate::mcp::client;
 use crate::session::codes::SESSION_TREE_GONE;
@@ -73,6 +74,7 @@ impl From<Base> for tree::Base {
 /// `in_session`, `no_commit`, `no_state_directory`, `session_live`; `invalid_argument` for a
 /// command that cannot be started. Errors after the command has ended do not change its status.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    refuse_acp(&args.command)?;
     let mut store = context.store_to_edit()?;
     store.require_clone()?;
     let home = SessionStore::make(store.repository().common_dir(), &context.state_directory()?)?;
@@ -84,7 +86,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         None => home.hold_new()?,
     };
     let name = held.name.clone();
-    let agent = agent(context, &args.command[0]);
+    let agent = agent(context, &args.command);
     store.run_by(context.run_of(&name, None));
     let goes_on = home.has(&name);
     if !goes_on {
@@ -177,12 +179,28 @@ fn resumes(client: &Client, command: &[OsString]) -> bool {
     command.iter().any(|word| client.resume_words.iter().any(|resume| word == resume))
 }
 
-/// The environment names the agent, or else the program does.
-fn agent(context: &Context, program: &OsString) -> String {
+/// The agent would work where the editor says: in the checkout.
+fn refuse_acp(words: &[OsString]) -> Result<()> {
+    let texts: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    if !acp::is_acp_command(&texts.iter().map(AsRef::as_ref).collect::<Vec<_>>()) {
+        return Ok(());
+    }
+    let command: Vec<_> = texts.iter().map(|word| shell::word(word)).collect();
+    let command = format!("aye acp -- {}", command.join(" "));
+    Err(Error::new(&acp::codes::ACP_COMMAND, "this agent is driven by an editor")
+        .with("command", command.clone())
+        .hint(format!("have the editor start: {command}")))
+}
+
+/// The environment names the agent, or else the program does; behind a package runner its package.
+pub(super) fn agent(context: &Context, words: &[OsString]) -> String {
     if let Some(name) = context.var(AYE_AGENT) {
         return name.to_string_lossy().into_owned();
     }
-    let program = Path::new(program).file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let known = agent_of_program(&program).map(str::to_owned);
-    known.or_else(|| client::agent(&program)).unwrap_or_else(|| "agent".to_owned())
+    let adapter = words.iter().find(|word| acp::is_acp_program(&word.to_string_lossy()));
+    let word = Path::new(adapter.unwrap_or(&words[0]));
+    let program = word.file_stem().unwrap_or_default().to_string_lossy();
+    let program = program.split('@').next().unwrap_or_default();
+    let known = agent_of_program(program).map(str::to_owned);
+    known.or_else(|| client::agent(program)).unwrap_or_else(|| "agent".to_owned())
 }

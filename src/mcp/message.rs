@@ -98,7 +98,7 @@ pub fn cancelled(line: &[u8]) -> Option<Value> {
 
 /// The id in a line that is invalid as a whole: half a surrogate pair from JavaScript, or invalid
 /// UTF-8. A client ignores an answer without its id.
-fn id_of(line: &[u8]) -> Value {
+pub fn id_of(line: &[u8]) -> Value {
     #[derive(Deserialize)]
     struct Named {
         id: Value,

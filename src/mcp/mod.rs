@@ -28,7 +28,7 @@ use message::{CALL, Failure, Request, codes};
 
 /// Longest message in bytes: the largest tool request as JSON. Also the limit of messages queued
 /// during a call.
-const MOST: u64 = 128 << 20;
+pub const MOST: u64 = 128 << 20;
 
 /// Most parallel calls of `wait`: each is a process.
 const MOST_WAITS: usize = 16;
@@ -181,13 +181,13 @@ fn send(output: &mut impl Write, answer: &Value) -> Result<bool> {
     }
 }
 
-enum Read {
+pub enum Read {
     Line,
     TooLong,
     End,
 }
 
-fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Read> {
+pub fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Read> {
     use std::io::Read as _;
     let count = input.by_ref().take(MOST).read_until(b'\n', line)?;
     if count == 0 {

@@ -42,6 +42,9 @@ pub struct SessionRecord {
     /// Reported by the harness.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<AgentRun>,
+    /// Session of the Agent Client Protocol, to load again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acp: Option<String>,
     /// Time of the last decision reported to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<String>,
@@ -126,6 +129,7 @@ mod tests {
             proposing: Some(Proposing { files: "c".repeat(40), at: DateTime::UNIX_EPOCH }),
             revision: None,
             run: AgentRun::new(Some("dark"), None),
+            acp: Some("0193".to_owned()),
             told: None,
             untold: vec![UnreportedDecision {
                 kept: vec![("a".into(), "b".into())],

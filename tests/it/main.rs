@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod acp;
 mod adopt;
 mod agent_session;
 mod agents;

@@ -69,9 +69,29 @@ fn listen() -> Result<StopSignals> {
     StopSignals::listen(&[SIGTERM, SIGHUP])
 }
 
-fn adopt() {
+/// Processes that the agent leaves become children of aye.
+pub(in crate::cli) fn adopt() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// Waits for adopted processes. True if one still runs at the end of the time.
+pub(in crate::cli) fn has_children_after(time: std::time::Duration) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{WaitOptions, wait};
+        let started = Instant::now();
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) => {}
+                Ok(None) if started.elapsed() > time => return true,
+                Ok(None) => std::thread::sleep(Duration::from_millis(20)),
+                Err(_) => return false,
+            }
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    false
 }
 
 /// A process that outlives the command may still write to the tree. True if a signal ended the

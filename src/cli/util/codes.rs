@@ -7,6 +7,7 @@ use crate::error::{Code, Exit};
 pub fn all_codes() -> Vec<&'static Code> {
     let rooms: &[&[&'static Code]] = &[
         crate::error::codes::ALL,
+        crate::acp::codes::ALL,
         crate::apply::codes::ALL,
         crate::changeset::codes::ALL,
         crate::memory::codes::ALL,
