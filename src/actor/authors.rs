@@ -38,8 +38,10 @@ const NAMES: &[&str] = &[
 ];
 
 /// Trailers that name an author, in lower case.
-const TRAILERS: [&str; 5] =
-    ["co-authored-by", "assisted-by", "generated-by", "proposed-by", "made-with"];
+const TRAILERS: [&str; 3] = ["co-authored-by", "generated-by", "made-with"];
+
+/// Trailers that name the author of a proposal in the commit, or an assistant.
+const HELPERS: [&str; 2] = ["assisted-by", "proposed-by"];
 
 /// `None` for people and unknown names.
 pub fn agent_of(name: &str, email: &str) -> Option<&'static str> {
@@ -63,19 +65,22 @@ pub fn agent_of(name: &str, email: &str) -> Option<&'static str> {
     NAMES.iter().find(is_it).copied()
 }
 
-/// Reads trailers, and lines such as `Generated with [Claude Code](…)`.
-pub fn agent_in(message: &str) -> Option<&'static str> {
-    message.lines().skip(1).find_map(|line| {
+/// Reads trailers, and lines such as `Generated with [Claude Code](…)`. True stands with an agent
+/// that is named as an author, false with a helper.
+pub fn agents_in(message: &str) -> impl Iterator<Item = (bool, &'static str)> {
+    message.lines().skip(1).filter_map(|line| {
         let line = line.trim();
         if let Some((_, tail)) = line.split_once("Generated with [") {
-            return agent_of(tail.split(']').next()?, "");
+            return Some((true, agent_of(tail.split(']').next()?, "")?));
         }
         let (key, value) = line.split_once(':')?;
-        if !TRAILERS.contains(&key.trim().to_ascii_lowercase().as_str()) {
+        let key = key.trim().to_ascii_lowercase();
+        let is_author = TRAILERS.contains(&key.as_str());
+        if !is_author && !HELPERS.contains(&key.as_str()) {
             return None;
         }
         let (name, email) = value.split_once('<').unwrap_or((value, ""));
-        agent_of(name, email.trim_end_matches('>'))
+        Some((is_author, agent_of(name, email.trim_end_matches('>'))?))
     })
 }
 
@@ -107,14 +112,13 @@ mod tests {
 
     #[test]
     fn trailers_name_agents() {
+        let first = |message: &str| agents_in(message).next();
         let message = "Fix it\n\nText: claude\n\nCo-Authored-By: Claude <noreply@anthropic.com>\n";
-        assert_eq!(agent_in(message), Some("claude"));
-        assert_eq!(agent_in("a\n\nAssisted-by: Codex:gpt-5"), Some("codex"));
-        assert_eq!(
-            agent_in("a\n\n🤖 Generated with [Claude Code](https://x)"),
-            Some("claude code")
-        );
-        assert_eq!(agent_in("a\n\nCo-authored-by: Bob <bob@example.com>"), None);
-        assert_eq!(agent_in("Co-authored-by: claude"), None, "a subject is none");
+        assert_eq!(first(message), Some((true, "claude")));
+        assert_eq!(first("a\n\nAssisted-by: Codex:gpt-5"), Some((false, "codex")));
+        let generated = "a\n\n🤖 Generated with [Claude Code](https://x)";
+        assert_eq!(first(generated), Some((true, "claude code")));
+        assert_eq!(first("a\n\nCo-authored-by: Bob <bob@example.com>"), None);
+        assert_eq!(first("Co-authored-by: claude"), None, "a subject is none");
     }
 }

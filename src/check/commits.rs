@@ -30,8 +30,10 @@ pub struct Commit {
     pub proposers: Vec<String>,
     /// Trailers that make an agent an author or accountable: key, agent.
     pub signed: Vec<(&'static str, &'static str)>,
-    /// Coding agent named by author, committer or trailer.
-    pub agent: Option<&'static str>,
+    /// Coding agent named by author, committer or a trailer that names authors.
+    pub author_agent: Option<&'static str>,
+    /// Coding agents named by other trailers: `Proposed-by`, `Assisted-by`.
+    pub helpers: Vec<&'static str>,
 }
 
 impl Commit {
@@ -98,11 +100,27 @@ pub fn read(repository: &Repository, id: ObjectId) -> Result<Commit> {
     let proposers = trailer_values(message, b"proposed-by");
     let people = [commit.author().ok(), commit.committer().ok()].into_iter().flatten();
     let mut people = people.map(|who| (who.name.to_str_lossy(), who.email.to_str_lossy()));
-    let agent = people
-        .find_map(|(name, email)| authors::agent_of(&name, &email))
-        .or_else(|| authors::agent_in(&message.to_str_lossy()));
+    let mut author_agent = people.find_map(|(name, email)| authors::agent_of(&name, &email));
+    let mut helpers = Vec::new();
+    for (is_author, agent) in authors::agents_in(&message.to_str_lossy()) {
+        match is_author {
+            true => author_agent = author_agent.or(Some(agent)),
+            false => helpers.push(agent),
+        }
+    }
     let signed = agent_trailers(message);
-    Ok(Commit { id, tree, parent_tree, merged, proposal_ids, reviewers, proposers, signed, agent })
+    Ok(Commit {
+        id,
+        tree,
+        parent_tree,
+        merged,
+        proposal_ids,
+        reviewers,
+        proposers,
+        signed,
+        author_agent,
+        helpers,
+    })
 }
 
 /// Only people may be authors or accountable.

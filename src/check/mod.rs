@@ -16,6 +16,7 @@ pub mod policy;
 pub mod range;
 pub mod relations;
 mod renamed_covers;
+mod requirement;
 pub mod rules;
 mod scope;
 pub mod unsynced;
@@ -23,6 +24,7 @@ pub mod unsynced;
 use crate::error::Error;
 use crate::store::codes as store_codes;
 
+pub use requirement::{Requirement, Requirements};
 pub use rules::{Concern, FailOn};
 pub use scope::Scope;
 

@@ -11,18 +11,20 @@ use super::approvals::{Cover, counts, first_difference, is_covered};
 use super::commits::{self, Change, Commit, GitMerge};
 use super::pending_paths::PendingPaths;
 use super::{
-    Concern, FailOn, Scope, causes, contested, instructions, merged_steps, renamed_covers,
+    Concern, FailOn, Requirement, Requirements, Scope, causes, contested, instructions,
+    merged_steps, renamed_covers,
 };
+use crate::actor::authors;
 use crate::changeset::RepoPath;
 use crate::changeset::instructions::{InstructionKind, Instructions};
 use crate::changeset::sensitive::{self, MemoryFile};
 use crate::error::{Error, Result};
-use crate::proposal::state::Decision;
+use crate::proposal::state::{Decision, Revision};
 use crate::proposal::steps::FileStep;
-use crate::proposal::{Actor, ChangeRecord, Entry, Proposal, Status, codes, trailers};
+use crate::proposal::{Actor, ActorKind, ChangeRecord, Entry, Proposal, Status, codes, trailers};
 use crate::report::{Finding, Level};
 use crate::repository::Repository;
-use crate::store::{Space, Store, View, codes as store_codes, fetch_refspec};
+use crate::store::{Filter, Space, Store, View, codes as store_codes, fetch_refspec};
 
 pub struct Range<'a> {
     pub store: &'a Store,
@@ -31,7 +33,7 @@ pub struct Range<'a> {
     pub scope: &'a Scope,
     pub now: DateTime<Utc>,
     pub fail_on: &'a FailOn,
-    pub require_proposal: bool,
+    pub required: &'a Requirements,
 }
 
 impl Range<'_> {
@@ -55,12 +57,20 @@ impl Range<'_> {
             let commit = commits::read(repository, id)?;
             let (changes, claimed) = (commits::changes(repository, &commit)?, Vec::new());
             let by_git = OnceCell::new();
-            let mut claims = Claims { range: self, commit: &commit, changes, tip, claimed, by_git };
+            let agent = commit.author_agent;
+            let mut claims =
+                Claims { range: self, commit: &commit, changes, tip, agent, claimed, by_git };
+            let mut proposers = Vec::new();
             for name in &commit.proposal_ids {
                 for proposal in claims.candidates(name).unwrap_or_default() {
+                    let names = proposal.authors().into_iter();
+                    proposers.extend(names.filter_map(|name| authors::agent_of(name, "")));
                     claims.claimed.extend(claims.covers(&proposal).unwrap_or_default());
                 }
             }
+            // Whoever commits an agent's proposal names that agent, and is a person.
+            let mut helpers = commit.helpers.iter().copied();
+            claims.agent = agent.or_else(|| helpers.find(|agent| !proposers.contains(agent)));
             let (mut known, mut claimed, mut held) = (Vec::new(), Vec::new(), Vec::new());
             // Files of proposals that already have an error.
             let mut told: Vec<RepoPath> = Vec::new();
@@ -102,12 +112,9 @@ impl Range<'_> {
             found.append(&mut claimed);
             found.extend(signed(repository, &commit, fail_on)?);
             found.extend(claims.instructions(&instructions)?);
+            found.extend(claims.unapproved_lines()?);
             if known.is_empty() {
-                let is_due = self.require_proposal && commit.proposal_ids.is_empty();
-                if is_due && !commit.is_empty() && !claims.is_merge_as_git_makes_it()? {
-                    let message = format!("commit {} names no proposal", commit.short());
-                    found.push(fail_on.finding(Concern::NoProposal, message).hint("aye propose"));
-                }
+                found.extend(claims.without_proposal()?);
             } else {
                 found.extend(claims.extra_files(&known, &told)?);
                 known.retain(|proposal| claims.undone_decision(proposal).is_none());
@@ -168,6 +175,8 @@ struct Claims<'a> {
     changes: BTreeMap<BString, Change>,
     /// Last commit of the range.
     tip: Option<ObjectId>,
+    /// The agent whose commit it is, as far as it says so.
+    agent: Option<&'static str>,
     /// Approvals of the named proposals.
     claimed: Vec<Cover>,
     /// Only for merge commits.
@@ -391,9 +400,7 @@ impl Claims<'_> {
     fn difference(&self, proposal: &Proposal, cover: &Cover) -> Result<Option<Finding>> {
         let (short, id) = (self.commit.short(), proposal.id.as_str());
         let differs = |path: &RepoPath, message: String| {
-            self.range
-                .fail_on
-                .finding(Concern::ContentDiffers, message)
+            self.finding(Concern::ContentDiffers, path, message)
                 .hint(format!(
                     "git diff {short}^ {short} and aye diff {id} show both; propose the difference"
                 ))
@@ -453,6 +460,104 @@ impl Claims<'_> {
         merged_steps::is_merged(self.range.store, cover, &self.claimed, path, &parent, &made)
     }
 
+    /// A notice where `path` may have a person's own lines.
+    fn finding(&self, concern: Concern, path: &RepoPath, message: String) -> Finding {
+        let is_free = self.range.required.of(path) == Requirement::Agents && self.agent.is_none();
+        if is_free {
+            Finding::new(concern.id(), Level::Note, message)
+        } else {
+            self.range.fail_on.finding(concern, message)
+        }
+    }
+
+    /// The changed files in the range's scope that no approval covers and `admits` takes.
+    fn uncovered(&self, admits: impl Fn(&RepoPath) -> bool) -> Result<Vec<(RepoPath, &Change)>> {
+        let mut found = Vec::new();
+        for (name, change) in &self.changes {
+            let Ok(path) = RepoPath::from_tree(name) else { continue };
+            if self.range.scope.covers(&path)
+                && admits(&path)
+                && self.is_changed(&path, change)?
+                && !is_covered(self.range.view, self.commit, &path, &self.claimed)?
+            {
+                found.push((path, change));
+            }
+        }
+        Ok(found)
+    }
+
+    /// A commit that names no proposal, with a change that needs one. Approved content needs no
+    /// trailer.
+    fn without_proposal(&self) -> Result<Option<Finding>> {
+        let (commit, required) = (self.commit, self.range.required);
+        if !commit.proposal_ids.is_empty() || commit.is_empty() {
+            return Ok(None);
+        }
+        let is_due = |path: &RepoPath| match required.of(path) {
+            Requirement::Nobody => false,
+            Requirement::Agents => self.agent.is_some(),
+            Requirement::All => true,
+        };
+        let due = self.uncovered(is_due)?;
+        // Nothing is known of the changes of a merge with a missing parent.
+        let is_blind = self.changes.is_empty() && required.everywhere == Requirement::All;
+        if due.is_empty() && !is_blind || self.is_merge_as_git_makes_it()? {
+            return Ok(None);
+        }
+        let (short, path) = (commit.short(), due.first().map(|(path, _)| path.display()));
+        let message = match (self.agent, path) {
+            (Some(agent), _) => format!("commit {short} by the agent '{agent}' names no proposal"),
+            (None, Some(path)) if required.everywhere != Requirement::All => format!(
+                "commit {short} names no proposal and changes {path}, for which the policy wants one"
+            ),
+            _ => format!("commit {short} names no proposal"),
+        };
+        Ok(Some(self.range.fail_on.finding(Concern::NoProposal, message).hint("aye propose")))
+    }
+
+    /// Lines of agents' proposals that nobody approved, in a person's commit. The commit may name
+    /// others.
+    fn unapproved_lines(&self) -> Result<Vec<Finding>> {
+        let Range { view, store, required, now, .. } = *self.range;
+        let mut found = Vec::new();
+        if self.agent.is_some() {
+            return Ok(found);
+        }
+        for (path, change) in self.uncovered(|path| required.of(path) == Requirement::Agents)? {
+            let filter = Filter { path: Some(path.as_bstr().to_string()), ..Filter::default() };
+            for summary in view.proposals(&filter, now)? {
+                if summary.status == Status::Applied || !summary.approvals.is_empty() {
+                    continue;
+                }
+                let Ok(proposal) = view.proposal(&summary.id) else { continue };
+                let is_agents = |it: &Revision| it.actor.kind == ActorKind::Agent;
+                if !proposal.revisions.iter().any(is_agents) {
+                    continue;
+                }
+                let parent = store.repository().entry_at(self.commit.parent_tree, &path);
+                let is_brought = proposal.current().changes.iter().any(|file| {
+                    let (before, after) = (file.before.clone(), file.after.clone());
+                    let step = FileStep { path: path.clone(), before, after };
+                    file.path == path
+                        && commits::has(store, &step, change.entry.clone())
+                        && !commits::has(store, &step, parent.clone())
+                });
+                if is_brought {
+                    let (short, id) = (self.commit.short(), proposal.id.as_str());
+                    let message = format!(
+                        "commit {short} has lines of {id} by the agent '{}', which is {}",
+                        proposal.proposed_by,
+                        summary.status.as_str()
+                    );
+                    let finding = self.range.fail_on.finding(Concern::NoProposal, message);
+                    let hint = format!("aye review {id}");
+                    found.push(finding.hint(hint).path(path.as_bstr()).proposal(id));
+                }
+            }
+        }
+        Ok(found)
+    }
+
     fn by_git(&self) -> Result<Option<&GitMerge>> {
         if self.by_git.get().is_none() {
             let made = commits::git_merge(self.range.store.repository(), self.commit)?;
@@ -503,7 +608,7 @@ impl Claims<'_> {
             let what = what.or_else(|| Some(memory?.reason()));
             let Some(what) = what.filter(|_| self.range.scope.covers(&path)) else { continue };
             let is_read = memory == Some(MemoryFile::Read);
-            if is_read && self.commit.agent.is_none() {
+            if is_read && self.agent.is_none() {
                 continue;
             }
             if !self.is_changed(&path, change)? {
@@ -513,9 +618,8 @@ impl Claims<'_> {
             if is_read && is_approved {
                 continue;
             }
-            found.push(instructions::finding(
-                self.commit, &path, what, is_approved, self.range.fail_on,
-            ));
+            let (commit, agent, fail_on) = (self.commit, self.agent, self.range.fail_on);
+            found.push(instructions::finding(commit, agent, &path, what, is_approved, fail_on));
         }
         Ok(found)
     }
@@ -545,9 +649,7 @@ impl Claims<'_> {
                 path.display()
             );
             found.push(
-                self.range
-                    .fail_on
-                    .finding(Concern::ExtraFile, message)
+                self.finding(Concern::ExtraFile, &path, message)
                     .hint("propose that change too, or commit it apart")
                     .path(path.as_bstr())
                     .proposal(known[0].id.as_str()),

@@ -66,8 +66,8 @@ concerns! {
         "a commit names another reviewer than the decision",
         "correct the Reviewed-by trailer";
     NoProposal = "no_proposal", Error,
-        "a commit names no proposal",
-        "propose and apply the change, then commit it with its Proposal-Id";
+        "a commit has a change that needs a proposal and has none that a person approved",
+        "propose and apply the change, and commit it";
     RangeShallow = "range_shallow", Error,
         "this shallow clone lacks commits of the range",
         "fetch them first: git fetch --unshallow, or fetch-depth: 0 in the checkout";

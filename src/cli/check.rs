@@ -11,7 +11,9 @@ use super::{Context, idle_stamp};
 use crate::app::check as app;
 use crate::check::pending_findings::{self, Options};
 use crate::check::range::{self, Range};
-use crate::check::{Concern, FailOn, Scope, commits, pending_paths::PendingPaths, policy};
+use crate::check::{
+    Concern, FailOn, Requirement, Requirements, Scope, commits, pending_paths::PendingPaths, policy,
+};
 use crate::error::{Error, Exit, Result, codes};
 use crate::git::COMMITTING;
 use crate::proposal::event::Subject;
@@ -36,8 +38,7 @@ use crate::text::escape;
   aye check --max-pending 5 --format github
   aye check --staged                     what pre-commit runs
   aye check --range origin/main..HEAD    what CI runs on a pull request
-
-  aye check --range origin/main..HEAD --require-proposal
+  aye check --range origin/main..HEAD --require-proposal=agents
   aye check --fail-on contested,conflict")]
 pub struct Args {
     /// Only proposals that change these files or directories.
@@ -53,9 +54,22 @@ pub struct Args {
     /// proposal that no person applied or that was approved with other content.
     #[arg(long, value_name = "A..B")]
     range: Option<String>,
-    /// Every commit of the range must name a proposal.
-    #[arg(long, requires = "range")]
-    require_proposal: bool,
+    /// Commits of the range need a proposal: all, or those of agents.
+    ///
+    /// Agents are known by their commits (author, committer, Co-authored-by and the like), or by a
+    /// proposal whose lines a commit has and that nobody approved. Lines of an agent that leaves no
+    /// such sign cannot be told from a person's. With agents, a person's own lines need nothing,
+    /// also beside approved ones. The policy (require_proposal) asks the same for some files.
+    #[arg(
+        long,
+        requires = "range",
+        value_enum,
+        value_name = "WHOSE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all"
+    )]
+    require_proposal: Option<Whose>,
     /// Only code or memory proposals.
     #[arg(long, value_enum, value_name = "KIND")]
     kind: Option<SubjectKind>,
@@ -66,6 +80,12 @@ pub struct Args {
     /// How long before its end a proposal counts as about to expire.
     #[arg(long, value_name = "TIME", default_value = "1d", value_parser = duration)]
     expiring_within: Duration,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Whose {
+    Agents,
+    All,
 }
 
 /// # Errors
@@ -123,10 +143,18 @@ fn look(context: &mut Context, args: &Args) -> Result<Report> {
             context.note(&format!("aye: there are no commits in {}", escape::line(words)));
         }
         app::require_events(&store, &view, Some(&ids))?;
-        let (now, require_proposal) = (context.now, args.require_proposal);
+        let everywhere = match args.require_proposal {
+            None => Requirement::Nobody,
+            Some(Whose::Agents) => Requirement::Agents,
+            Some(Whose::All) => Requirement::All,
+        };
+        // An invalid policy is a finding of its own.
+        let policy = store.repository().policy().unwrap_or_default();
+        let required = &Requirements::new(everywhere, &policy);
+        let now = context.now;
         report.extend(range::shallow_boundary_finding(store.repository(), &ids, &fail_on));
         let (store, view, pending, scope, fail_on) = (&store, &view, &pending, &scope, &fail_on);
-        let range = Range { store, view, pending, scope, now, fail_on, require_proposal };
+        let range = Range { store, view, pending, scope, now, fail_on, required };
         report.extend(range.findings(&ids)?);
         report.extend(fail_on.troubles(&view.troubles()?));
     }

@@ -28,6 +28,7 @@ mod blame;
 mod branches;
 mod changes_tool;
 mod check;
+mod check_agents;
 mod check_history;
 mod comments;
 mod completion;

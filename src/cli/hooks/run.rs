@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use super::ref_updates::{self, RefUpdate};
 use super::trailers;
 use crate::check::{
-    Concern, Scope, commits, contained_proposals, pending_paths::PendingPaths, range::Range,
-    unsynced,
+    Concern, Requirement, Requirements, Scope, commits, contained_proposals,
+    pending_paths::PendingPaths, range::Range, unsynced,
 };
 use crate::cli::output::failure_text;
 use crate::cli::{Context, check};
@@ -105,7 +105,9 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
     let pending = PendingPaths::new(&view, context.now, &scope, &[]);
     let now = context.now;
     let (view, pending, scope, fail_on) = (&view, &pending, &scope, &fail_on);
-    let range = Range { store, view, pending, scope, now, fail_on, require_proposal: false };
+    let policy = store.repository().policy().unwrap_or_default();
+    let required = &Requirements::new(Requirement::Nobody, &policy);
+    let range = Range { store, view, pending, scope, now, fail_on, required };
     report.extend(range.findings(&ids)?);
     let require_synced = store.repository().settings()?.require_synced;
     let remote = remote(context, args).filter(|_| require_synced != Some(false));

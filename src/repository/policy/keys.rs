@@ -24,6 +24,8 @@ pub struct Policy {
     pub evidence: Evidence,
     /// `instruction_files`: globs of files that instruct agents, besides the built-in list.
     pub instruction_files: Vec<String>,
+    /// `[require_proposal]`: files of which changes need a proposal.
+    pub require_proposal: RequireProposal,
     /// The file in HEAD, if any.
     pub blob: Option<BlobRef>,
 }
@@ -72,6 +74,16 @@ pub struct Evidence {
     pub sensitive: Confirmation,
 }
 
+/// Files of which a change needs an approved proposal: globs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RequireProposal {
+    /// An agent's change.
+    pub agents: Vec<String>,
+    /// Everybody's change.
+    pub all: Vec<String>,
+}
+
 /// How a person confirms a decision; the strictest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -94,6 +106,7 @@ struct PolicyFile {
     purge_persons: PersonCount,
     instruction_files: Vec<String>,
     evidence: Evidence,
+    require_proposal: RequireProposal,
 }
 
 /// Why a text is not a policy.
@@ -124,12 +137,17 @@ impl Policy {
         {
             return Err(wrong_value("repository", &table, ""));
         }
-        if let Err(wrong) = globs::set(&file.instruction_files) {
-            let why = format!(
-                "instruction_files: '{wrong}' is not a glob such as prompts/** or *.prompt.md"
-            );
-            let example = Some("instruction_files = [\"prompts/**\"]".to_owned());
-            return Err(PolicyError { why, hint: None, example });
+        for (key, globs, example) in [
+            ("instruction_files", &file.instruction_files, "prompts/**"),
+            ("require_proposal.agents", &file.require_proposal.agents, "**"),
+            ("require_proposal.all", &file.require_proposal.all, "src/auth/**"),
+        ] {
+            if let Err(wrong) = globs::set(globs) {
+                let why =
+                    format!("{key}: '{wrong}' is not a glob such as {example} or *.prompt.md");
+                let example = Some(format!("{key} = [\"{example}\"]"));
+                return Err(PolicyError { why, hint: None, example });
+            }
         }
         Ok(Self {
             gate: file.gate,
@@ -139,19 +157,26 @@ impl Policy {
             purge_persons: file.purge_persons,
             evidence: file.evidence,
             instruction_files: file.instruction_files,
+            require_proposal: file.require_proposal,
             blob: None,
         })
     }
 
     /// The stricter value of each key; name and blob of `self` win.
     pub(super) fn tightened_by(mut self, other: Self) -> Self {
-        for glob in other.instruction_files {
-            if !self.instruction_files.contains(&glob) {
-                self.instruction_files.push(glob);
+        let add = |globs: &mut Vec<String>, more: Vec<String>| {
+            for glob in more {
+                if !globs.contains(&glob) {
+                    globs.push(glob);
+                }
             }
-        }
+        };
+        add(&mut self.instruction_files, other.instruction_files);
+        add(&mut self.require_proposal.agents, other.require_proposal.agents);
+        add(&mut self.require_proposal.all, other.require_proposal.all);
         Self {
             instruction_files: self.instruction_files,
+            require_proposal: self.require_proposal,
             gate: self.gate || other.gate,
             repository: self.repository.or(other.repository),
             agents_may_mark: self.agents_may_mark.min(other.agents_may_mark),
@@ -179,7 +204,7 @@ fn unknown(key: UnknownKey, table: &toml::Table) -> PolicyError {
 }
 
 /// Keys, their values in words, and an example.
-const VALUES: [(&str, &str, &str); 8] = [
+const VALUES: [(&str, &str, &str); 10] = [
     ("gate", "true or false", "true"),
     ("repository", "32 hexadecimal digits in lower case", "\"0123456789abcdef0123456789abcdef\""),
     ("agents_may_mark", "\"none\" or \"own\"", "\"own\""),
@@ -188,6 +213,8 @@ const VALUES: [(&str, &str, &str); 8] = [
     ("instruction_files", "a list of globs", "[\"prompts/**\"]"),
     ("evidence.memory", "\"terminal\" or \"flag\"", "\"terminal\""),
     ("evidence.sensitive", "\"terminal\" or \"flag\"", "\"terminal\""),
+    ("require_proposal.agents", "a list of globs", "[\"**\"]"),
+    ("require_proposal.all", "a list of globs", "[\"src/auth/**\"]"),
 ];
 
 fn wrong_value(at: &str, table: &toml::Table, message: &str) -> PolicyError {
@@ -211,15 +238,17 @@ fn wrong_value(at: &str, table: &toml::Table, message: &str) -> PolicyError {
                 example: Some(format!("{key} = {example}")),
             }
         }
-        _ if key == "evidence" => PolicyError {
-            why: "evidence is not a table".to_owned(),
-            hint: None,
-            example: Some("evidence.memory = \"terminal\"".to_owned()),
-        },
-        _ => PolicyError {
-            why: if at.is_empty() { message.to_owned() } else { format!("{at}: {message}") },
-            hint: None,
-            example: None,
+        _ => match VALUES.iter().find(|(known, ..)| known.split('.').next() == Some(key)) {
+            Some((known, _, example)) => PolicyError {
+                why: format!("{key} is not a table"),
+                hint: None,
+                example: Some(format!("{known} = {example}")),
+            },
+            None => PolicyError {
+                why: if at.is_empty() { message.to_owned() } else { format!("{at}: {message}") },
+                hint: None,
+                example: None,
+            },
         },
     }
 }
@@ -248,6 +277,11 @@ gate = true
 
 # Files that instruct agents, beside CLAUDE.md, AGENTS.md and the like: globs.
 # instruction_files = []
+
+# Files of which `aye check --range` lets no change pass without an approved proposal: an agent's, or everybody's.
+# [require_proposal]
+# agents = []
+# all = []
 
 # What a decision needs: "terminal" (a person answers there) or "flag" (--yes is enough). Files of memory are
 # sensitive paths, so that a decision on memory needs the stricter of the two.
@@ -323,6 +357,10 @@ mod tests {
             "instruction_files = \"prompts\"",
             "instruction_files = [\"\"]",
             "instruction_files = [\"[a\"]",
+            "require_proposal = true",
+            "require_proposal = [\"**\"]",
+            "[require_proposal]\nagents = true",
+            "[require_proposal]\nall = [\"[a\"]",
         ] {
             assert!(Policy::parse(text).is_err(), "{text}");
         }
@@ -354,9 +392,15 @@ mod tests {
             let invalid = Policy::parse(text).unwrap_err();
             assert_eq!((invalid.why.as_str(), invalid.example.as_deref()), (why, Some(example)));
         }
-        let nested = ["evidence.memory", "evidence.sensitive"].map(str::to_owned);
-        let all =
-            keys::of::<PolicyFile>().into_iter().filter(|key| key != "evidence").chain(nested);
+        let nested = [
+            "evidence.memory",
+            "evidence.sensitive",
+            "require_proposal.agents",
+            "require_proposal.all",
+        ];
+        let outer = keys::of::<PolicyFile>().into_iter();
+        let outer = outer.filter(|key| key != "evidence" && key != "require_proposal");
+        let all = outer.chain(nested.map(str::to_owned));
         let mut all: Vec<String> = all.collect();
         let mut named: Vec<String> = VALUES.iter().map(|(key, ..)| (*key).to_owned()).collect();
         all.sort_unstable();
@@ -381,6 +425,9 @@ mod tests {
         let both = more("instruction_files = [\"a\"]")
             .tightened_by(more("instruction_files = [\"b\", \"a\"]"));
         assert_eq!(both.instruction_files, ["a", "b"]);
+        let both = more("require_proposal.agents = [\"**\"]")
+            .tightened_by(more("require_proposal.all = [\"a\"]"));
+        assert_eq!((both.require_proposal.agents.len(), both.require_proposal.all.len()), (1, 1));
         let two = || Policy::parse("purge_persons = 2").unwrap();
         assert_eq!(two().tightened_by(Policy::default()), two());
         assert_eq!(Policy::default().tightened_by(two()), two());
@@ -395,7 +442,7 @@ mod tests {
         let keys = text.lines().map(|line| line.strip_prefix("# ").unwrap_or(line));
         let keys: Vec<&str> =
             keys.filter(|line| line.starts_with('[') || line.contains(" = ")).collect();
-        assert_eq!(keys.len(), 9, "{keys:?}");
+        assert_eq!(keys.len(), 12, "{keys:?}");
         assert_eq!(Policy::parse(&keys.join("\n")), Ok(policy));
     }
 }
