@@ -249,7 +249,11 @@ pub fn message(
     } else {
         given
     };
-    let lines = trailers::of(proposal, reviewers, repository.settings()?.assisted_by);
+    let settings = repository.settings()?;
+    let lines = trailers::of(proposal, reviewers, settings.trailers, settings.assisted_by);
+    if lines.is_empty() {
+        return Ok(format!("{body}\n"));
+    }
     let lines: Vec<_> = lines.iter().map(|line| text::one_line(line)).collect();
     Ok(format!("{body}\n\n{}\n", lines.join("\n")))
 }

@@ -49,6 +49,28 @@ pub fn by_index(store: &Store, view: &View, now: DateTime<Utc>) -> Result<Vec<Pr
     Ok(found)
 }
 
+/// Applied proposals whose content `commit` brings in, for commits without trailers.
+pub fn by_commit(
+    store: &Store,
+    view: &View,
+    commit: &Commit,
+    now: DateTime<Utc>,
+) -> Result<Vec<Proposal>> {
+    let changes = commits::changes(store.repository(), commit)?;
+    let changes = changes.into_iter().filter(|(_, change)| change.is_own);
+    let changes = changes.map(|(name, change)| (name, change.entry)).collect();
+    let parent = |path: &RepoPath| store.repository().entry_at(commit.parent_tree, path);
+    let made = |path: &RepoPath| store.repository().entry_at(Some(commit.tree), path);
+    let of = ApprovalLookup { store, view };
+    let mut found = Vec::new();
+    for (proposal, approved) in of.applied_among(now, &changes)? {
+        if of.is_brought(&approved, parent, made)? {
+            found.push(proposal);
+        }
+    }
+    Ok(found)
+}
+
 /// True if `commit` has every file of the applied `proposal` as approved or changed later, or
 /// brings in its lines alone.
 pub fn holds(store: &Store, view: &View, commit: &Commit, proposal: &Proposal) -> Result<bool> {

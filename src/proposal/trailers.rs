@@ -6,6 +6,16 @@ use super::event::RevisionReason;
 use super::state::{Decision, Revision};
 use super::{Actor, ActorKind, Proposal};
 
+/// Trailers that a commit gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trailers {
+    #[default]
+    All,
+    /// `Proposal-Id` alone, for repositories that forbid agents' names.
+    Id,
+    None,
+}
+
 /// The first of `reviewers` may be about to apply the proposal.
 ///
 /// `Proposed-by:` names every author of the accepted revision. `Reviewed-by:` names people only: a
@@ -13,8 +23,18 @@ use super::{Actor, ActorKind, Proposal};
 /// kernel's form, `Assisted-by: AGENT:MODEL`.
 ///
 /// Source: <https://docs.kernel.org/process/coding-assistants.html>.
-pub fn of(proposal: &Proposal, reviewers: &[Actor], with_assistants: bool) -> Vec<String> {
+pub fn of(
+    proposal: &Proposal,
+    reviewers: &[Actor],
+    wanted: Trailers,
+    with_assistants: bool,
+) -> Vec<String> {
     let mut lines = vec![format!("Proposal-Id: {}", proposal.id)];
+    match wanted {
+        Trailers::All => {}
+        Trailers::Id => return lines,
+        Trailers::None => return Vec::new(),
+    }
     lines.extend(proposal.authors().into_iter().map(|name| format!("Proposed-by: {name}")));
     if with_assistants {
         lines.extend(assistants(proposal).map(|agent| format!("Assisted-by: {agent}")));

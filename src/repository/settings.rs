@@ -8,6 +8,7 @@ use globset::GlobSet;
 use super::codes;
 use crate::changeset::{RepoPath, globs};
 use crate::error::{Error, Result};
+use crate::proposal::trailers::Trailers;
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -22,6 +23,8 @@ pub struct Settings {
     pub scan: ScanMode,
     /// `aye.assistedBy`: commits name their agents.
     pub assisted_by: bool,
+    /// `aye.trailers`: `all`, `id` or `none`; of several levels, the fewest.
+    pub trailers: Trailers,
     /// `aye.requireSynced`: true refuses, false permits a push without the decisions of its commits;
     /// otherwise it is noted.
     pub require_synced: Option<bool>,
@@ -70,6 +73,18 @@ impl Settings {
         for value in levels("aye.gate") {
             gate |= flag("aye.gate", value.as_deref())?;
         }
+        let mut trailers = Trailers::default();
+        for value in levels("aye.trailers") {
+            trailers = trailers.max(match value.as_deref() {
+                Some("all") => Trailers::All,
+                Some("id") => Trailers::Id,
+                Some("none") => Trailers::None,
+                other => {
+                    let value = other.unwrap_or_default();
+                    return Err(invalid("aye.trailers", value, "all, id or none"));
+                }
+            });
+        }
         let mut require_synced = None;
         for value in levels("aye.requireSynced") {
             require_synced = require_synced.max(Some(flag("aye.requireSynced", value.as_deref())?));
@@ -92,6 +107,7 @@ impl Settings {
             gate,
             scan,
             assisted_by,
+            trailers,
             require_synced,
             session_link,
             private,

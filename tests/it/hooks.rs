@@ -732,3 +732,40 @@ fn what_was_undone_and_comes_back_by_hand_is_nobodys() {
     commit(&repo, "Kept").ok();
     assert_eq!(ids(&repo), [made.as_str()]);
 }
+
+/// A repository that forbids agents' names in messages, by a hook of its own.
+#[test]
+fn trailers_are_as_few_as_the_repository_wants() {
+    for (wanted, named) in [("id", true), ("none", false)] {
+        let repo = Repo::with(FILES);
+        let policy = "#!/bin/sh\n! grep -qiE '^[A-Za-z-]+-by:.*codex' \"$1\"\n";
+        repo.script(".git/hooks/commit-msg", policy);
+        repo.aye(&["hooks", "install"]).ok();
+        let base = repo.git(&["rev-parse", "HEAD"]);
+        let first = propose(&repo, "a.txt", "one", "eins");
+        repo.aye(&["apply", &first, "--yes", "--commit"]).fails("git_failed", 4);
+        repo.git(&["config", "aye.trailers", wanted]);
+        let first_of = |id: &str| if named { vec![id.to_owned()] } else { Vec::new() };
+        repo.aye(&["apply", &first, "--yes", "--commit"]).ok();
+        assert_eq!(ids(&repo), first_of(&first));
+        let second = propose(&repo, "b.txt", "three", "drei");
+        apply(&repo, &second);
+        commit(&repo, "My words").ok();
+        assert_eq!(ids(&repo), first_of(&second));
+        assert!(!repo.git(&["log", "-2", "--format=%B"]).contains("-by:"));
+        // Both know their commits, and the check finds what was approved.
+        for (id, rev) in [(&first, "HEAD~1"), (&second, "HEAD")] {
+            let commits: Vec<String> = proposal(&repo, id).committed().cloned().collect();
+            assert_eq!(commits, [repo.git(&["rev-parse", rev])], "{wanted}");
+        }
+        let range = format!("{base}..HEAD");
+        repo.aye(&["check", "--range", &range, "--require-proposal"]).ok();
+        repo.write("b.txt", "vier\n");
+        commit(&repo, "By hand").ok();
+        repo.aye(&["check", "--range", &range, "--require-proposal"]).exits(1);
+    }
+    let repo = Repo::with(FILES);
+    let id = propose(&repo, "a.txt", "one", "eins");
+    repo.git(&["config", "aye.trailers", "some"]);
+    repo.aye(&["apply", &id, "--yes", "--commit"]).fails("invalid_config", 2);
+}

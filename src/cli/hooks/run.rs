@@ -15,6 +15,7 @@ use crate::error::{Error, Exit, Result};
 use crate::git::COMMITTING;
 use crate::hooks::Hook;
 use crate::proposal::event::Committed;
+use crate::proposal::trailers::Trailers;
 use crate::proposal::{Note, Proposal};
 use crate::report::{Finding, Level, Report, Rule};
 use crate::store::{Sent, Space};
@@ -145,10 +146,15 @@ fn post_commit(context: &mut Context) -> Result<()> {
     let Ok(head) = store.repository().repo().head_id() else { return Ok(()) };
     let commit = commits::read(store.repository(), head.detach())?;
     let id = commit.id.to_string();
+    let is_new = |proposal: &Proposal| !proposal.committed().any(|known| *known == id);
     let mut held: Vec<Proposal> = Vec::new();
+    if store.repository().settings()?.trailers == Trailers::None {
+        held = contained_proposals::by_commit(&store, &view, &commit, context.now)?;
+        held.retain(is_new);
+    }
     for name in &commit.proposal_ids {
         if let Ok(proposal) = view.find(name)
-            && !proposal.committed().any(|known| *known == id)
+            && is_new(&proposal)
             && contained_proposals::holds(&store, &view, &commit, &proposal)?
         {
             held.push(proposal);

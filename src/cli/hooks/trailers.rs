@@ -30,9 +30,14 @@ pub(super) fn add(context: &mut Context, args: &[OsString]) -> Result<()> {
     if proposals.is_empty() || !is_written(context, Path::new(file))? {
         return Ok(());
     }
-    let is_wanted = store.repository().settings().is_ok_and(|settings| settings.assisted_by);
-    let lines = |proposal| trailers::of(proposal, &steps::reviewers(&view, proposal), is_wanted);
+    let settings = store.repository().settings()?;
+    let (wanted, is_wanted) = (settings.trailers, settings.assisted_by);
+    let lines =
+        |proposal| trailers::of(proposal, &steps::reviewers(&view, proposal), wanted, is_wanted);
     let mut all: Vec<String> = proposals.iter().flat_map(lines).collect();
+    if all.is_empty() {
+        return Ok(());
+    }
     // A name that several proposals share gets one line.
     all.sort_by_key(|trailer| KINDS.iter().position(|kind| trailer.starts_with(kind)));
     // Dashes in a commit message are no divider. The user's settings for trailers do not apply.
