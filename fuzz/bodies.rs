@@ -73,7 +73,7 @@ pub fn settings(bytes: &[u8]) {
     use aye::harness::client;
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let client = client("claude-code").expect("a client");
-    let Ok(with) = client.put(text, "/aye", false) else { return };
+    let Ok(with) = client.put(text, aye::harness::HookProgram::At("/aye"), false) else { return };
     assert_eq!(client.is_in(&with), Ok(true));
     let without = client.take(&with).expect("readable").unwrap_or_default();
     assert_eq!(client.is_in(&without), Ok(false));

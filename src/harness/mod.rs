@@ -20,7 +20,7 @@ use serde_json::Value;
 pub use clients::{CLIENTS, client};
 pub use dialect::Dialect;
 use redirect::Field;
-pub use settings::HookFileFormat;
+pub use settings::{HookFileFormat, HookProgram};
 pub use trees::Trees;
 
 #[derive(Debug)]

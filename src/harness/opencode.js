@@ -1,11 +1,13 @@
 // Written by `aye agents install opencode`: edits go through review. `aye agents remove opencode` removes it.
 import { spawnSync } from "node:child_process";
-const aye = "aye", strict = false;
+const aye = "aye", strict = false, shared = false;
 export const Aye = async ({ directory, client }) => {
   const ask = (event, call) => {
     const input = JSON.stringify({ directory, ...call });
     const args = ["agents", "hook", "opencode", event, ...(strict ? ["--strict"] : [])];
     const done = spawnSync(aye, args, { input, encoding: "utf8", maxBuffer: 1 << 28 });
+    // Settings that are committed: a colleague without aye goes on without it.
+    if (shared && done.error?.code === "ENOENT") return {};
     // Whatever is not an answer is a refusal: the gate is closed.
     if (done.status !== 0) throw new Error(`aye: ${done.stderr || done.error || "the hook failed"}`);
     return JSON.parse(done.stdout);

@@ -26,6 +26,32 @@ impl HookFileFormat {
     }
 }
 
+/// The aye that hooks run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookProgram<'a> {
+    /// At a path of this machine.
+    At(&'a str),
+    /// The one in `PATH`, for settings that are committed. Where there is none, the client goes on
+    /// as without hooks: a colleague without aye is not blocked.
+    InPath,
+}
+
+impl HookProgram<'_> {
+    fn command(self, moment: HookKind, args: &str) -> String {
+        let path = match self {
+            Self::At(path) => path,
+            Self::InPath => {
+                let otherwise = if moment == HookKind::Tree { PLAIN_TREE } else { "exit 0" };
+                return format!("command -v aye >/dev/null 2>&1 || {otherwise}; aye {args}");
+            }
+        };
+        format!("'{}' {args}", path.replace('\'', r"'\''"))
+    }
+}
+
+/// Claude Code's own work tree: its hook replaces what the client would do.
+const PLAIN_TREE: &str = r#"{ n=$(tr -d '\n' | sed -n 's/.*"name" *: *"\([A-Za-z0-9._-]*\)".*/\1/p'); t=$PWD/.claude/worktrees/$n; git worktree add -q -b "worktree-$n" "$t" >&2 && printf %s "$t"; exit; }"#;
+
 /// Hooks refuse edits.
 const STRICT: &str = "--strict";
 
@@ -56,12 +82,16 @@ impl Client {
         }
     }
 
-    /// Puts hooks that run the aye at `program` into `text` (settings, or empty), in place of
-    /// earlier ones.
+    /// Puts hooks that run `program` into `text` (settings, or empty), in place of earlier ones.
     ///
     /// # Errors
     /// In words, if the text cannot be parsed, or has another value where hooks belong.
-    pub fn put(&self, text: &str, program: &str, is_strict: bool) -> Result<String, String> {
+    pub fn put(
+        &self,
+        text: &str,
+        program: HookProgram<'_>,
+        is_strict: bool,
+    ) -> Result<String, String> {
         if self.form.is_own() && !text.is_empty() && !self.is_in(text)? {
             return Err("it is not a file of aye's".to_owned());
         }
@@ -72,8 +102,13 @@ impl Client {
             .collect();
         match self.form {
             HookFileFormat::Plugin => {
-                let program = Value::from(program).to_string();
-                let text = include_str!("opencode.js").replace("\"aye\"", &program);
+                let text = include_str!("opencode.js");
+                let text = match program {
+                    HookProgram::At(path) => {
+                        text.replace("\"aye\"", &Value::from(path).to_string())
+                    }
+                    HookProgram::InPath => text.replace("shared = false", "shared = true"),
+                };
                 Ok(text.replace("strict = false", &format!("strict = {is_strict}")))
             }
             HookFileFormat::CopilotFile => {
@@ -107,18 +142,27 @@ impl Client {
         }
     }
 
-    fn entry(&self, event: &str, moment: HookKind, program: &str, is_strict: bool) -> Value {
+    fn entry(
+        &self,
+        event: &str,
+        moment: HookKind,
+        program: HookProgram<'_>,
+        is_strict: bool,
+    ) -> Value {
         let mut args = vec!["agents", "hook", self.name, event];
         args.extend(is_strict.then_some(STRICT));
-        let command = format!("'{}' {}", program.replace('\'', r"'\''"), args.join(" "));
-        let hook = match self.form {
-            HookFileFormat::Arguments => {
-                json!({ "type": "command", "command": program, "args": args, "timeout": 60, "onFailure": "block" })
+        let command = program.command(moment, &args.join(" "));
+        let hook = match (self.form, program) {
+            (HookFileFormat::Arguments, HookProgram::At(path)) => {
+                json!({ "type": "command", "command": path, "args": args, "timeout": 60, "onFailure": "block" })
             }
-            HookFileFormat::Command { timeout } => {
+            (HookFileFormat::Arguments, HookProgram::InPath) => {
+                json!({ "type": "command", "command": command, "timeout": 60, "onFailure": "block" })
+            }
+            (HookFileFormat::Command { timeout }, _) => {
                 json!({ "type": "command", "command": command, "timeout": timeout })
             }
-            HookFileFormat::CopilotFile | HookFileFormat::Plugin => {
+            (HookFileFormat::CopilotFile | HookFileFormat::Plugin, _) => {
                 return json!({ "type": "command", "bash": command, "timeoutSec": 60 });
             }
         };
@@ -283,11 +327,14 @@ mod tests {
             "{\"a\":1,\"hooks\":{\"C\":[{\"x\":[1,2]}]}}",
         ] {
             for client in [claude, gemini] {
-                let with = client.put(text, "/o'h/a y/aye", false).unwrap();
+                let with = client.put(text, HookProgram::At("/o'h/a y/aye"), false).unwrap();
                 assert!(client.is_in(&with).unwrap() && !client.is_in(text).unwrap(), "{with}");
                 // A second run changes nothing; another mode replaces the entries.
-                assert_eq!(client.put(&with, "/o'h/a y/aye", false).unwrap(), with);
-                let strict = client.put(&with, "/o'h/a y/aye", true).unwrap();
+                assert_eq!(
+                    client.put(&with, HookProgram::At("/o'h/a y/aye"), false).unwrap(),
+                    with
+                );
+                let strict = client.put(&with, HookProgram::At("/o'h/a y/aye"), true).unwrap();
                 assert!(client.is_strict_in(&strict) && !client.is_strict_in(&with), "{strict}");
                 for text_with in [with, strict] {
                     let without = client.take(&text_with).unwrap().unwrap_or_default();
@@ -315,10 +362,16 @@ mod tests {
             "{\"hooks\": {}, \"hooks\": {}}",
             "{\"hooks\": {\"Stop\": [], \"Stop\": []}}",
         ] {
-            assert!(client("claude-code").unwrap().put(text, "/aye", false).is_err(), "{text}");
+            assert!(
+                client("claude-code").unwrap().put(text, HookProgram::At("/aye"), false).is_err(),
+                "{text}"
+            );
         }
         for name in ["copilot", "opencode"] {
-            assert!(client(name).unwrap().put("theirs", "/aye", false).is_err(), "{name}");
+            assert!(
+                client(name).unwrap().put("theirs", HookProgram::At("/aye"), false).is_err(),
+                "{name}"
+            );
         }
     }
 

@@ -371,3 +371,50 @@ fn the_first_calls_of_a_session_side_by_side_share_its_tree() {
     });
     assert_eq!(trees(&repo).len(), 1);
 }
+
+/// What is committed holds for everybody who has the repository: no path of this machine, and nothing that stops
+/// who has no aye.
+#[test]
+fn committed_settings_run_the_aye_in_path_or_none() {
+    let repo = Repo::with(FILES);
+    for name in ["claude-code", "codex", "gemini", "qwen", "copilot", "opencode"] {
+        repo.aye(&["agents", "install", name, "--project"]).ok();
+        let file = match name {
+            "claude-code" => ".claude/settings.json",
+            "codex" => ".codex/hooks.json",
+            "copilot" => ".github/hooks/aye.json",
+            "opencode" => ".opencode/plugin/aye.js",
+            name => &format!(".{name}/settings.json"),
+        };
+        let text = repo.text(file);
+        let aye = std::path::Path::new(env!("CARGO_BIN_EXE_aye"));
+        assert!(!text.contains(aye.parent().unwrap().to_str().unwrap()), "{name}: {text}");
+        repo.aye(&["agents", "install", name, "--project"]).ok().says("unchanged");
+        let client = Client::new(&repo, name);
+        let call = client.tool_call("Bash", &json!({ "command": "ls" }));
+        if name == "opencode" {
+            assert!(text.contains("const aye = \"aye\", strict = false, shared = true;"), "{text}");
+            continue;
+        }
+        let settings: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let hook = &settings["hooks"][client.before()][0];
+        let hook = if hook["hooks"].is_array() { &hook["hooks"][0] } else { hook };
+        let command = hook["command"].as_str().or(hook["bash"].as_str()).expect("a command");
+        // Without aye nothing is said, and the client goes on; with a broken one it is not.
+        let run = |path: &str| {
+            repo.program("/bin/sh").args(&["-c", command]).env("PATH", path).stdin(&call).run()
+        };
+        assert_eq!(run("/nowhere").ok().out(), "", "{name}");
+        repo.script("bin/aye", "#!/bin/sh\nexit 70\n");
+        run(&format!("{}:/usr/bin:/bin", repo.path("bin").display())).exits(70);
+        if name == "claude-code" {
+            let made = settings["hooks"]["WorktreeCreate"][0]["hooks"][0]["command"].as_str();
+            std::fs::remove_file(repo.path("bin/aye")).unwrap();
+            let call = client.call("WorktreeCreate", &json!({ "name": "wide-area" }));
+            let tree = repo.program("/bin/sh").args(&["-c", made.expect("a command")]);
+            let tree = tree.env("PATH", "/usr/bin:/bin").stdin(call).run().ok().out();
+            assert!(tree.ends_with("/.claude/worktrees/wide-area"), "{tree}");
+            assert!(std::path::Path::new(&tree).join("b.txt").is_file());
+        }
+    }
+}

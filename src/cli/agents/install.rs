@@ -4,7 +4,7 @@ use super::file::{Edits, read, require_state, unreadable};
 use super::hook_file::{HookFile, Scope, targets, top, trees_file};
 use crate::cli::Context;
 use crate::error::{Error, Exit, Result, codes};
-use crate::harness::Client;
+use crate::harness::{Client, HookProgram};
 use crate::session::session_store::all_trees;
 use crate::store::Store;
 use crate::text::escape;
@@ -102,6 +102,11 @@ pub fn install(context: &mut Context, args: &InstallArgs) -> Result<Exit> {
     for client in &args.harnesses {
         let target = args.place.target(context, client)?;
         let had = target.is_in(&read(&target.path)?.unwrap_or_default())?;
+        // A path of this machine is no use to others.
+        let program = match target.scope {
+            Scope::Project => HookProgram::InPath,
+            Scope::User | Scope::Local => HookProgram::At(program),
+        };
         let put = |text: &str| client.put(text, program, is_strict).map(Some);
         let is_other = edits.edit(target.path.clone(), put)?;
         effect.replaces |= had && is_other;
