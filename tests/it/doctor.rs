@@ -448,3 +448,33 @@ fn every_code_has_its_remedy_in_the_help() {
     let codes = ["thread_damaged", "content_differs", "revised_meanwhile", "remote_password"];
     codes.iter().fold(page, |page, code| page.says(code));
 }
+
+/// Events hold what a file was before a proposal, also where the history has lost it.
+#[test]
+fn content_of_a_rewritten_history_is_named() {
+    let repo = Repo::with(&[("f", "one\n")]);
+    repo.write("conf.txt", "token=1\n");
+    let base = repo.commit("Configuration");
+    let id =
+        repo.agent("codex", &["propose", "conf.txt", "--old", "1", "--new", "2", "-q"]).ok().id();
+    let f = repo.agent("codex", &["propose", "f", "--old", "one", "--new", "two", "-q"]).ok().id();
+    let said = || {
+        let run = repo.aye(&["doctor"]).ok();
+        run.out() + &run.err()
+    };
+    assert!(!said().contains("purge"), "{}", said());
+    // As a filter leaves it: other commits, without the file; what is in them is compared, too.
+    let tree = repo.git(&["rev-parse", "HEAD~1^{tree}"]);
+    let other = repo.git(&["commit-tree", &tree, "-m", "Start again"]);
+    repo.git(&["update-ref", "refs/heads/main", &other]);
+    let text = said();
+    assert!(text.contains(&format!("aye purge {id}")) && text.contains("conf.txt"), "{text}");
+    assert!(!text.contains(&f), "{text}");
+    // While any branch has it, nothing is lost.
+    repo.git(&["branch", "old", &base]);
+    assert!(!said().contains("purge"));
+    repo.git(&["branch", "-q", "-D", "old"]);
+    repo.git(&["reset", "-q", "--hard"]);
+    repo.aye(&["purge", &id, "-m", "a key", "--yes"]).ok();
+    assert!(!said().contains("conf.txt"), "{}", said());
+}

@@ -5,6 +5,7 @@ mod leftovers;
 mod objects;
 mod refs;
 mod remotes;
+mod rewritten;
 pub mod table;
 
 use chrono::{DateTime, Utc};
@@ -203,6 +204,18 @@ pub fn warnings(store: &Store) -> Result<Vec<String>> {
     let mut warnings: Vec<String> = harmless.map(remotes::setting).collect();
     warnings.extend(remotes::missing(store));
     warnings.extend(remotes::passwords(store.repository()));
+    let lost = rewritten::lost(&store.view()?)?;
+    if let Some((id, path)) = lost.first() {
+        let more = match lost.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        warnings.push(format!(
+            "no commit of a branch, tag or remote has any more what {id} holds of {}{more}: if it was taken out of \
+             the history, `aye purge {id} -m TEXT` takes it out of the events",
+            path.display()
+        ));
+    }
     let aside = |name: String| {
         format!(
             "{name} was set aside and is not read: `git log -p {name}` shows what it holds, `git update-ref -d {name}` \

@@ -8,9 +8,7 @@ mod keys;
 use bstr::ByteSlice as _;
 use gix::ObjectId;
 
-pub use keys::{
-    Confirmation, Evidence, MayMark, PersonCount, Policy, RequireProposal, template,
-};
+pub use keys::{Confirmation, Evidence, MayMark, PersonCount, Policy, RequireProposal, template};
 
 use super::head::HeadState;
 use super::{Repository, codes};
