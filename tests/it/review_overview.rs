@@ -343,7 +343,7 @@ fn the_terminal_is_given_back_however_the_list_ends() {
     t.types("\x1a").sees("6 pending").sees("]? ").types("\x03").sees("Nothing was decided");
     restored(&mut t, 130);
     let (_repo, mut t) = six(24, 80);
-    t.types("\x04");
+    t.types("?").sees("goes on").listens().resize(30, 90).types("\x04");
     restored(&mut t, 0);
     let (_repo, mut t) = six(24, 80);
     t.listens().signal(rustix::process::Signal::TERM);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::changeset::hunks::Lines;
 use crate::render::overview::{self, Group, Row};
+use crate::text::escape;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
@@ -119,8 +120,23 @@ impl Queue {
         }
     }
 
-    pub fn filter(&self) -> &str {
-        &self.filter
+    pub fn is_filtered(&self) -> bool {
+        !self.filter.is_empty()
+    }
+
+    /// `7 of 26 pending, oldest first, with 'words'`
+    pub fn title(&self) -> String {
+        let count = |is_counted: &dyn Fn(&Group, &Row) -> bool| {
+            let rows = self.groups.iter().flat_map(|it| it.rows.iter().map(move |row| (it, row)));
+            let rows = rows.filter(|(_, row)| row.slot.is_some());
+            rows.filter(|(group, row)| is_counted(group, row)).count()
+        };
+        let (all, sort) = (count(&|_, _| true), self.sort.label());
+        if self.filter.is_empty() {
+            return format!("{all} pending, {sort}");
+        }
+        let shown = count(&|group, row| self.matches(group, row));
+        format!("{shown} of {all} pending, {sort}, with '{}'", escape::line(&self.filter))
     }
 
     pub fn groups(&self) -> &[Group] {
@@ -378,10 +394,11 @@ mod tests {
         queue.filter_by("AGENT1 f3");
         assert_eq!(queue.window(9).len(), 2);
         assert_eq!(queue.group().unwrap().rows.len(), 1);
+        assert_eq!(queue.title(), "1 of 4 pending, in review order, with 'AGENT1 f3'");
         queue.filter_by("nothing like it");
         assert_eq!((queue.line(), queue.window(9).len()), (None, 0));
         queue.focus(0);
-        assert_eq!((queue.filter(), queue.row().unwrap().slot), ("", Some(0)));
+        assert_eq!((queue.is_filtered(), queue.row().unwrap().slot), (false, Some(0)));
     }
 
     #[test]

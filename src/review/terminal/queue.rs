@@ -5,7 +5,7 @@
 
 use super::console::{AskResult, Halt};
 use super::{Next, Terminal, screen};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::prompt::{FullScreen, KeyEvent};
 use crate::render::overview::{self, Row};
 use crate::render::style::{Palette, Role, Style};
@@ -129,15 +129,13 @@ impl Terminal<'_> {
             let lines = self.frame(rows, &mut state);
             state.note.clear();
             let key = match &mut full {
-                Some(full) => full.ask(&lines).map_err(|error| failed(&error))?,
+                Some(full) => ask(full, &lines)?,
                 None => match self.console.key(&format!("\n{}", lines.join("\n")))? {
                     '\n' => KeyEvent::Enter,
                     key => KeyEvent::Char(key),
                 },
             };
             let choice = match key {
-                KeyEvent::Interrupt => return Err(Halt::Interrupted),
-                KeyEvent::End | KeyEvent::Gone => return Err(Halt::Ended),
                 KeyEvent::Char('?') if state.entry.is_none() => {
                     self.explain(full.as_mut(), rows)?;
                     None
@@ -205,7 +203,7 @@ impl Terminal<'_> {
             }
             KeyEvent::Char('W') if self.writes() => return Some(Choice::Next(Next::Confirm)),
             KeyEvent::Char('q') => return Some(Choice::Next(Next::Leave)),
-            KeyEvent::Escape if !self.queue.filter().is_empty() => self.queue.filter_by(""),
+            KeyEvent::Escape if self.queue.is_filtered() => self.queue.filter_by(""),
             KeyEvent::Escape if state.goes_back => return Some(Choice::Next(Next::Walk)),
             KeyEvent::Escape => "q quits".clone_into(&mut state.note),
             KeyEvent::Pasted(_) => "pasted text decides nothing".clone_into(&mut state.note),
@@ -295,16 +293,8 @@ impl Terminal<'_> {
         // The head, and the note.
         let height = rows.saturating_sub(prompt.len() + 2).max(3);
         state.page = isize::try_from(height - 1).unwrap_or(1);
-        let all = self.queue.rows().filter(|row| row.slot.is_some()).count();
-        let shown = self.queue.groups().iter().map(|group| self.queue.filtered(group));
-        let shown: usize =
-            shown.map(|it| it.rows.iter().filter(|r| r.slot.is_some()).count()).sum();
-        let of = if shown == all { String::new() } else { format!("{shown} of ") };
-        let mut head = format!("{of}{all} pending, {}", self.queue.sort().label());
-        if !self.queue.filter().is_empty() {
-            head += &format!(", with '{}'", escape::line(self.queue.filter()));
-        }
-        let mut lines = vec![palette.paint(Role::Title, width::fit(&head, options.columns))];
+        let title = width::fit(&self.queue.title(), options.columns);
+        let mut lines = vec![palette.paint(Role::Title, title)];
         let table = overview::table(self.queue.rows());
         let sized = table.lines(Some(options.columns.saturating_sub(MARGIN).max(20)));
         for (line, is_cursor) in self.queue.window(height) {
@@ -338,18 +328,18 @@ impl Terminal<'_> {
     }
 
     /// Stays on the screen until a key.
-    fn explain(&mut self, full: Option<&mut FullScreen<'_>>, rows: usize) -> Result<()> {
+    fn explain(&mut self, full: Option<&mut FullScreen<'_>>, rows: usize) -> AskResult<()> {
         let options = &self.console.options;
         let mut text = String::new();
         screen::push_wrapped(&mut text, options, Role::Plain, MOVES);
         text += &screen::help(&list_keys(self.writes()), options);
         screen::push_wrapped(&mut text, options, Role::Plain, MARKS);
-        let Some(full) = full else { return self.console.write(&text) };
+        let Some(full) = full else { return Ok(self.console.write(&text)?) };
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         for page in lines.chunks(rows.saturating_sub(1).max(1)) {
             let mut page = page.to_vec();
             page.push(options.palette.paint(Role::Title, "A key goes on"));
-            full.ask(&page).map_err(|error| failed(&error))?;
+            while ask(full, &page)? == KeyEvent::Resized {}
         }
         Ok(())
     }
@@ -380,6 +370,15 @@ fn list_keys(writes: bool) -> Vec<Key> {
         (true, 'q', "quit: write, keep or drop what is decided"),
         (true, '?', "help"),
     ])
+}
+
+/// Ctrl-C and Ctrl-D end the session.
+fn ask(full: &mut FullScreen<'_>, lines: &[String]) -> AskResult<KeyEvent> {
+    match full.ask(lines).map_err(|error| failed(&error))? {
+        KeyEvent::Interrupt => Err(Halt::Interrupted),
+        KeyEvent::End | KeyEvent::Gone => Err(Halt::Ended),
+        key => Ok(key),
+    }
 }
 
 fn failed(error: &std::io::Error) -> Error {
