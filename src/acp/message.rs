@@ -8,7 +8,7 @@ use crate::tools::json;
 #[derive(Debug, PartialEq)]
 pub(super) enum Kind {
     Request(Value, String),
-    Notification(String),
+    Notification,
     Response(Value),
 }
 
@@ -27,7 +27,7 @@ pub(super) fn read(line: &[u8]) -> Result<Option<(Kind, Value)>, Value> {
     let id = value.get("id").cloned();
     let kind = match (value.get("method").and_then(Value::as_str), &id) {
         (Some(method), Some(id)) => Some(Kind::Request(id.clone(), method.to_owned())),
-        (Some(method), None) => Some(Kind::Notification(method.to_owned())),
+        (Some(_), None) => Some(Kind::Notification),
         (None, Some(id)) => Some(Kind::Response(id.clone())),
         (None, None) => None,
     };
@@ -40,10 +40,6 @@ pub(super) fn read(line: &[u8]) -> Result<Option<(Kind, Value)>, Value> {
             Err(failure(&id, Failure::new(codes::INVALID_REQUEST, why)))
         }
     }
-}
-
-pub(super) fn request(id: &str, method: &str, params: Value) -> Value {
-    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 
 /// Appended to the agent's own text, which editors show as one message.
@@ -65,7 +61,7 @@ mod tests {
         let kind = |line: &str| read(line.as_bytes()).unwrap().map(|(kind, _)| kind);
         let request = Kind::Request(json!(1), "x".to_owned());
         assert_eq!(kind(r#"{"jsonrpc":"2.0","id":1,"method":"x"}"#), Some(request));
-        assert_eq!(kind(r#"{"method":"x"}"#), Some(Kind::Notification("x".to_owned())));
+        assert_eq!(kind(r#"{"method":"x"}"#), Some(Kind::Notification));
         assert_eq!(kind(r#"{"id":"a","result":null}"#), Some(Kind::Response(json!("a"))));
         assert_eq!(kind(" \r\n"), None);
         for (line, code) in [("[]", -32600), ("5", -32600), (r#"{"id":1}"#, -32600), ("{", -32700)]

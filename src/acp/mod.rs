@@ -10,7 +10,7 @@ mod message;
 pub mod paths;
 mod proxy;
 
-pub use proxy::{Opened, Output, PromptNews, Proxy, SessionHost};
+pub use proxy::{Proxy, Session, SessionHost, Side};
 
 pub mod codes {
     crate::codes! {

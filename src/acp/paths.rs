@@ -42,28 +42,15 @@ pub fn replace(method: &str, params: &mut Value, map: &dyn Fn(&Path) -> Option<P
     let mut fields = Vec::new();
     match method {
         "session/prompt" => items(params, "prompt").for_each(|it| content(it, &mut fields)),
-        "session/update" => {
-            params.get_mut("update").into_iter().for_each(|it| tool_call(it, &mut fields));
-        }
-        "session/request_permission" => {
-            params.get_mut("toolCall").into_iter().for_each(|it| tool_call(it, &mut fields));
+        "session/update" | "session/request_permission" => {
+            let key = if method == "session/update" { "update" } else { "toolCall" };
+            params.get_mut(key).into_iter().for_each(|it| tool_call(it, &mut fields));
         }
         "session/new" | "session/load" | "session/resume" => {
             fields.extend(items(params, "additionalDirectories"));
         }
         "session/list" => {
-            for session in items(params, "sessions").filter(|session| session.is_object()) {
-                let Value::Object(entries) = session else { continue };
-                for (key, value) in entries {
-                    match key.as_str() {
-                        "cwd" => fields.push(value),
-                        "additionalDirectories" => {
-                            fields.extend(value.as_array_mut().into_iter().flatten());
-                        }
-                        _ => {}
-                    }
-                }
-            }
+            fields.extend(items(params, "sessions").filter_map(|session| session.get_mut("cwd")));
         }
         "terminal/create" => fields.extend(params.get_mut("cwd")),
         _ => {}

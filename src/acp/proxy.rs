@@ -8,16 +8,21 @@ use serde_json::{Value, json};
 use super::message::{self, Kind};
 use super::paths::{self, PathMap};
 use crate::error::{Error, Result};
-use crate::mcp::message::{Failure, codes, failure, success};
+use crate::mcp::message::{Failure, codes, failure};
 
-/// The session engine, as the proxy uses it. `key` names one of its open sessions.
+/// The session engine. `key` names one of its open sessions.
 pub trait SessionHost {
-    /// A tree for `cwd`: that of the agent's session `acp`, or a new one.
-    fn open(&mut self, cwd: &Path, acp: Option<&str>) -> Result<Opened>;
+    /// With a tree for `cwd`: that of the agent's session `acp`, or a new one.
+    fn open(&mut self, cwd: &Path, acp: Option<&str>) -> Result<Session>;
     /// Records the agent's name of a session.
     fn bind(&mut self, key: &str, acp: &str) -> Result<()>;
-    /// Before a prompt: the tree follows decisions and the unsaved text of the editor.
-    fn prepare(&mut self, key: &str, unsaved: Vec<(PathBuf, String)>) -> Result<PromptNews>;
+    /// Before a prompt: the tree follows decisions and the unsaved text of the editor. Returns text
+    /// for the agent, and lines for the person.
+    fn prepare(
+        &mut self,
+        key: &str,
+        unsaved: Vec<(PathBuf, String)>,
+    ) -> Result<(Option<String>, Vec<String>)>;
     /// Lines for the person.
     fn submit(&mut self, key: &str) -> Vec<String>;
     /// Submits, then removes the tree if nothing in it is undecided.
@@ -27,48 +32,32 @@ pub trait SessionHost {
 }
 
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct Session {
     pub key: String,
+    /// `None` until the agent has named it.
+    pub acp: Option<String>,
     pub paths: PathMap,
     /// In the tree.
     pub cwd: PathBuf,
-    /// For commands that the agent has the editor run.
-    pub environment: Vec<(String, String)>,
 }
 
-#[derive(Debug, Default)]
-pub struct PromptNews {
-    pub for_agent: Option<String>,
-    pub for_person: Vec<String>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Editor,
+    Agent,
 }
 
-#[derive(Debug, PartialEq)]
-pub enum Output {
-    Agent(Vec<u8>),
-    Editor(Vec<u8>),
-}
-
-struct Session {
-    /// `None` until the agent has named it.
-    acp: Option<String>,
-    opened: Opened,
-}
-
-/// Requests of the editor whose answer the proxy waits for.
+/// Requests of the editor whose answer the proxy waits for, with the session's key.
 enum Asked {
-    Initialize,
-    New(String),
-    /// The key if the session was opened for this request.
-    Load(Option<String>),
+    Open(String),
     Prompt(String),
-    List(Option<PathBuf>),
     Close(String),
+    List(Option<PathBuf>),
 }
 
 /// A prompt that waits for the editor's text of the files in it.
 struct HeldPrompt {
-    id: Value,
-    acp: String,
+    session: Session,
     message: Value,
     /// By the ids of the proxy's requests.
     waiting: HashMap<String, PathBuf>,
@@ -78,22 +67,26 @@ struct HeldPrompt {
 /// Files read for one prompt.
 const MOST_FILES: usize = 64;
 
-pub struct Proxy<H> {
-    host: H,
+pub struct Proxy<'a, H> {
+    host: &'a mut H,
+    /// In the environment of commands that the editor runs for the agent.
+    variable: (&'a str, &'a str),
     reads_files: bool,
     sessions: Vec<Session>,
     /// Sessions of earlier connections, met in lists.
     others: Vec<PathMap>,
+    /// By the ids of requests.
     asked: HashMap<String, Asked>,
     held: Vec<HeldPrompt>,
     requests: u64,
-    output: Vec<Output>,
+    output: Vec<(Side, Vec<u8>)>,
 }
 
-impl<H: SessionHost> Proxy<H> {
-    pub fn new(host: H) -> Self {
+impl<'a, H: SessionHost> Proxy<'a, H> {
+    pub fn new(host: &'a mut H, variable: (&'a str, &'a str)) -> Self {
         Self {
             host,
+            variable,
             reads_files: false,
             sessions: Vec::new(),
             others: Vec::new(),
@@ -104,55 +97,35 @@ impl<H: SessionHost> Proxy<H> {
         }
     }
 
-    pub fn host(&mut self) -> &mut H {
-        &mut self.host
-    }
-
-    pub fn from_editor(&mut self, line: &[u8]) -> Vec<Output> {
-        match message::read(line) {
-            Err(answer) => self.to_editor(&answer),
-            Ok(None) => {}
-            Ok(Some((Kind::Request(id, method), value))) => {
-                if let Err(refusal) = self.request(&id, &method, value, line) {
-                    self.to_editor(&failure(&id, refusal));
+    /// Returns messages, with their receivers.
+    pub fn receive(&mut self, from: Side, line: &[u8]) -> Vec<(Side, Vec<u8>)> {
+        match (message::read(line), from) {
+            (Err(answer), _) => self.send(from, &answer),
+            (Ok(None), _) => {}
+            (Ok(Some((Kind::Request(id, method), value))), _) => {
+                let passed = match from {
+                    Side::Editor => self.request(&id, &method, value, line),
+                    Side::Agent => self.agent_request(&method, value, line),
+                };
+                if let Err(refusal) = passed {
+                    self.send(from, &failure(&id, refusal));
                 }
             }
-            Ok(Some((Kind::Response(id), value))) => self.file_text(&id, &value, line),
-            Ok(Some((Kind::Notification(method), value))) => {
-                let acp = value["params"]["sessionId"].as_str();
-                let is_it = |held: &HeldPrompt| Some(held.acp.as_str()) == acp;
-                match self.held.iter().position(is_it) {
-                    Some(at) if method == "session/cancel" => {
-                        let held = self.held.remove(at);
-                        self.to_editor(&success(&held.id, json!({ "stopReason": "cancelled" })));
-                    }
-                    _ => self.pass_to_agent(line),
-                }
+            (Ok(Some((Kind::Response(id), value))), Side::Editor) => {
+                self.file_text(&id, &value, line);
             }
+            (Ok(Some((Kind::Response(id), value))), Side::Agent) => self.answer(&id, value, line),
+            (Ok(Some((Kind::Notification, _))), Side::Editor) => self.pass(Side::Agent, line),
+            (Ok(Some((Kind::Notification, value))), Side::Agent) => self.outward(value, line),
         }
         std::mem::take(&mut self.output)
     }
 
-    pub fn from_agent(&mut self, line: &[u8]) -> Vec<Output> {
-        match message::read(line) {
-            Err(answer) => self.to_agent(&answer),
-            Ok(None) => {}
-            Ok(Some((Kind::Request(id, method), value))) => {
-                self.agent_request(&id, &method, value, line);
-            }
-            Ok(Some((Kind::Notification(method), value))) => self.outward(&method, value, line),
-            Ok(Some((Kind::Response(id), value))) => match self.asked.remove(&id.to_string()) {
-                Some(asked) => self.answer(asked, value, line),
-                None => self.pass_to_editor(line),
-            },
-        }
-        std::mem::take(&mut self.output)
-    }
-
-    /// The agent is gone: ends all sessions.
-    pub fn end(&mut self) -> Vec<Output> {
+    /// The agent is gone. Processes of it that still run keep their trees.
+    pub fn end(&mut self, is_outlived: bool) -> Vec<(Side, Vec<u8>)> {
         for session in std::mem::take(&mut self.sessions) {
-            let lines = self.host.end(&session.opened.key);
+            let key = &session.key;
+            let lines = if is_outlived { self.host.submit(key) } else { self.host.end(key) };
             self.show(session.acp.as_deref(), &lines);
         }
         std::mem::take(&mut self.output)
@@ -168,103 +141,92 @@ impl<H: SessionHost> Proxy<H> {
         let mut none = Value::Null;
         let params = value.get_mut("params").unwrap_or(&mut none);
         let acp = params["sessionId"].as_str().map(str::to_owned);
+        let session = acp.as_deref().and_then(|acp| self.session(acp)).cloned();
         let asked = match method {
             "initialize" => {
-                let fs = params
-                    .get_mut("clientCapabilities")
-                    .and_then(|offered| offered.as_object_mut()?.shift_remove("fs"));
+                let offered = params.get_mut("clientCapabilities").and_then(Value::as_object_mut);
+                let fs = offered.and_then(|offered| offered.shift_remove("fs"));
                 self.reads_files = fs.is_some_and(|fs| fs["readTextFile"] == true);
                 // A later version has other messages.
                 if params["protocolVersion"].as_u64().is_some_and(|version| version > 1) {
                     params["protocolVersion"] = 1.into();
                 }
-                Some(Asked::Initialize)
+                self.send(Side::Agent, &value);
+                return Ok(());
             }
-            "session/new" => Some(Asked::New(self.open(params, None)?)),
-            "session/load" | "session/resume" => {
-                let acp = acp.ok_or_else(|| invalid("the request names no session"))?;
-                let is_open = self.session(&acp).is_some();
-                let key = self.open(params, Some(acp))?;
-                Some(Asked::Load((!is_open).then_some(key)))
-            }
-            // A copy of the conversation without a copy of its tree would mislead the agent.
-            "session/fork" => {
-                let why = "aye acp does not fork sessions: begin a new one";
-                return Err(Failure::new(codes::METHOD_NOT_FOUND, why));
+            "session/new" => Asked::Open(self.open(params, None)?),
+            "session/load" | "session/resume" if acp.is_some() => {
+                Asked::Open(self.open(params, acp)?)
             }
             "session/prompt" => {
-                let acp = acp.filter(|acp| self.session(acp).is_some());
-                let acp =
-                    acp.ok_or_else(|| invalid("aye acp has no such session: load it first"))?;
-                self.prompt(id, acp, value);
+                let session =
+                    session.ok_or_else(|| invalid("there is no such session: load it"))?;
+                self.prompt(session, value);
                 return Ok(());
             }
             "session/list" => {
                 let cwd = params.get_mut("cwd").map(Value::take);
                 let cwd = cwd.and_then(|cwd| cwd.as_str().map(PathBuf::from));
-                let above = cwd.as_deref().unwrap_or(Path::new("."));
-                self.others = self.host.all(above);
-                Some(Asked::List(cwd))
+                self.others = self.host.all(cwd.as_deref().unwrap_or(Path::new(".")));
+                Asked::List(cwd)
             }
-            "session/close" | "session/delete" => {
-                let session = acp.and_then(|acp| self.session(&acp));
-                session.map(|session| Asked::Close(session.opened.key.clone()))
+            // A copy of the conversation without a copy of its tree would mislead the agent.
+            "session/fork" | "session/load" | "session/resume" => {
+                return Err(invalid("aye acp does not do that: begin a new session"));
             }
-            _ => None,
+            "session/close" | "session/delete" if session.is_some() => {
+                Asked::Close(session.map(|session| session.key).unwrap_or_default())
+            }
+            _ => {
+                self.pass(Side::Agent, line);
+                return Ok(());
+            }
         };
-        match asked {
-            Some(asked) => {
-                self.asked.insert(id.to_string(), asked);
-                self.to_agent(&value);
-            }
-            None => self.pass_to_agent(line),
-        }
+        self.asked.insert(id.to_string(), asked);
+        self.send(Side::Agent, &value);
         Ok(())
     }
 
     fn open(&mut self, params: &mut Value, acp: Option<String>) -> Result<String, Failure> {
         let cwd = params["cwd"].as_str().map(PathBuf::from).filter(|cwd| cwd.is_absolute());
         let cwd = cwd.ok_or_else(|| invalid("cwd is not an absolute path"))?;
-        let opened = self.host.open(&cwd, acp.as_deref()).map_err(|error| refused(&error))?;
-        params["cwd"] = opened.cwd.to_string_lossy().into();
-        paths::replace("session/new", params, &|path| opened.paths.to_tree(path));
-        let key = opened.key.clone();
-        self.sessions.retain(|session| session.opened.key != key);
-        self.sessions.push(Session { acp, opened });
+        let session = self.host.open(&cwd, acp.as_deref()).map_err(|error| Failure {
+            data: Some(json!({ "code": error.code().id })),
+            ..invalid(&describe(&error))
+        })?;
+        params["cwd"] = session.cwd.to_string_lossy().into();
+        paths::replace("session/new", params, &|path| session.paths.to_tree(path));
+        let key = session.key.clone();
+        self.sessions.retain(|other| other.key != key);
+        self.sessions.push(session);
         Ok(key)
     }
 
     /// Passes the prompt on once the editor has sent its text of the files in it.
-    fn prompt(&mut self, id: &Value, acp: String, value: Value) {
-        let mut held = HeldPrompt {
-            id: id.clone(),
-            waiting: HashMap::new(),
-            unsaved: Vec::new(),
-            message: value,
-            acp,
-        };
-        for path in self.files(&held).into_iter().take(MOST_FILES) {
+    fn prompt(&mut self, session: Session, message: Value) {
+        let mut waiting = HashMap::new();
+        for path in self.files(&session, &message).into_iter().take(MOST_FILES) {
             self.requests += 1;
             let id = format!("aye-{}", self.requests);
-            let params = json!({ "sessionId": held.acp, "path": path.to_string_lossy() });
-            self.to_editor(&message::request(&id, "fs/read_text_file", params));
-            held.waiting.insert(id, path);
+            let params = json!({ "sessionId": session.acp, "path": path.to_string_lossy() });
+            let method = "fs/read_text_file";
+            let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+            self.send(Side::Editor, &request);
+            waiting.insert(id, path);
         }
-        if held.waiting.is_empty() { self.release(held) } else { self.held.push(held) }
+        self.held.push(HeldPrompt { session, message, waiting, unsaved: Vec::new() });
+        self.release();
     }
 
     /// Files of the checkout that a prompt names.
-    fn files(&self, held: &HeldPrompt) -> Vec<PathBuf> {
-        let Some(session) = self.session(&held.acp).filter(|_| self.reads_files) else {
-            return Vec::new();
-        };
-        let blocks = held.message["params"]["prompt"].as_array();
+    fn files(&self, session: &Session, message: &Value) -> Vec<PathBuf> {
         let uri = |block: &Value| {
             let of = if block["type"] == "resource" { &block["resource"] } else { block };
             Some(paths::of_uri(of["uri"].as_str()?)?.0)
         };
+        let blocks = message["params"]["prompt"].as_array().filter(|_| self.reads_files);
         let mut files: Vec<PathBuf> = blocks.into_iter().flatten().filter_map(uri).collect();
-        files.retain(|file| session.opened.paths.to_tree(file).is_some());
+        files.retain(|file| session.paths.to_tree(file).is_some());
         files.sort_unstable();
         files.dedup();
         files
@@ -272,147 +234,128 @@ impl<H: SessionHost> Proxy<H> {
 
     /// An answer of the editor: to the proxy's own question, or to the agent's.
     fn file_text(&mut self, id: &Value, value: &Value, line: &[u8]) {
-        let asked = id.as_str().and_then(|id| {
-            let at = self.held.iter().position(|held| held.waiting.contains_key(id))?;
-            Some((at, self.held[at].waiting.remove(id)?))
+        let asked = self.held.iter_mut().find_map(|held| {
+            let path = held.waiting.remove(id.as_str()?)?;
+            Some((held, path))
         });
-        let Some((at, path)) = asked else { return self.pass_to_agent(line) };
+        let Some((held, path)) = asked else { return self.pass(Side::Agent, line) };
         // A file that the editor cannot read, such as a directory, is as it is on the disk.
         let text = value["result"]["content"].as_str().map(|text| (path, text.to_owned()));
-        self.held[at].unsaved.extend(text);
-        if self.held[at].waiting.is_empty() {
-            let held = self.held.remove(at);
-            self.release(held);
-        }
+        held.unsaved.extend(text);
+        self.release();
     }
 
-    fn release(&mut self, held: HeldPrompt) {
-        let HeldPrompt { id, acp, mut message, unsaved, .. } = held;
-        let Some(session) = self.session(&acp) else {
-            return self.to_editor(&failure(&id, invalid("the session is closed")));
-        };
-        let Opened { key, paths, .. } = session.opened.clone();
-        let blocks = message["params"]["prompt"].as_array();
+    fn release(&mut self) {
+        let Some(at) = self.held.iter().position(|held| held.waiting.is_empty()) else { return };
+        let HeldPrompt { session, mut message, unsaved, .. } = self.held.remove(at);
+        let blocks = message.pointer_mut("/params/prompt").and_then(Value::as_array_mut);
         // Text after a command of the agent (`/compact`) would become its argument.
-        let is_command = blocks.and_then(|all| all.first()).is_some_and(|first| {
-            first["text"].as_str().is_some_and(|text| text.trim_start().starts_with('/'))
-        });
-        if !is_command {
-            let news = self.host.prepare(&key, unsaved).unwrap_or_else(|error| PromptNews {
-                for_person: vec![format!("aye: {}", describe(&error))],
-                for_agent: None,
-            });
-            self.show(Some(&acp), &news.for_person);
-            if let Some(text) = news.for_agent
-                && let Some(blocks) =
-                    message.pointer_mut("/params/prompt").and_then(Value::as_array_mut)
-            {
-                blocks.push(json!({ "type": "text", "text": text }));
-            }
+        let is_command = |block: &Value| {
+            block["text"].as_str().is_some_and(|text| text.trim_start().starts_with('/'))
+        };
+        if let Some(blocks) = blocks.filter(|blocks| !blocks.first().is_some_and(is_command)) {
+            let news = self.host.prepare(&session.key, unsaved);
+            let (text, lines) = news.unwrap_or_else(|error| (None, vec![describe(&error)]));
+            blocks.extend(text.map(|text| json!({ "type": "text", "text": text })));
+            self.show(session.acp.as_deref(), &lines);
         }
         if let Some(params) = message.get_mut("params") {
-            paths::replace("session/prompt", params, &|path| paths.to_tree(path));
+            paths::replace("session/prompt", params, &|path| session.paths.to_tree(path));
         }
-        self.asked.insert(id.to_string(), Asked::Prompt(acp));
-        self.to_agent(&message);
+        self.asked.insert(message["id"].to_string(), Asked::Prompt(session.key));
+        self.send(Side::Agent, &message);
     }
 
-    fn agent_request(&mut self, id: &Value, method: &str, mut value: Value, line: &[u8]) {
+    fn agent_request(
+        &mut self,
+        method: &str,
+        mut value: Value,
+        line: &[u8],
+    ) -> Result<(), Failure> {
         match method {
-            // Not among the capabilities that the agent was offered: the editor has the checkout.
+            // The editor has the checkout, and did not offer them to the agent.
             "fs/read_text_file" | "fs/write_text_file" => {
                 let why = "read and write the files of the session's directory directly";
-                self.to_agent(&failure(id, Failure::new(codes::METHOD_NOT_FOUND, why)));
+                Err(Failure::new(codes::METHOD_NOT_FOUND, why))
             }
             "terminal/create" => {
                 let acp = value["params"]["sessionId"].as_str().unwrap_or_default();
-                let Some(session) = self.session(acp) else {
-                    return self.to_agent(&failure(id, invalid("there is no such session")));
-                };
-                let Opened { cwd, paths, environment, .. } = session.opened.clone();
+                let session =
+                    self.session(acp).ok_or_else(|| invalid("there is no such session"))?;
+                let Session { cwd, paths, .. } = session.clone();
                 let params = &mut value["params"];
                 paths::replace(method, params, &|path| paths.to_tree(path));
                 if !params["cwd"].is_string() {
                     params["cwd"] = cwd.to_string_lossy().into();
                 }
-                if !params["env"].is_array() {
-                    params["env"] = json!([]);
-                }
-                let variables = environment.iter();
-                let variables =
-                    variables.map(|(name, value)| json!({"name": name, "value": value}));
-                params["env"].as_array_mut().into_iter().for_each(|env| {
-                    env.extend(variables.clone());
-                });
-                self.to_editor(&value);
+                let mut variables = params["env"].as_array().cloned().unwrap_or_default();
+                variables.push(json!({ "name": self.variable.0, "value": self.variable.1 }));
+                params["env"] = variables.into();
+                self.send(Side::Editor, &value);
+                Ok(())
             }
-            _ => self.outward(method, value, line),
+            _ => {
+                self.outward(value, line);
+                Ok(())
+            }
         }
     }
 
     /// Trees have paths of their own, so a path belongs to one session.
-    fn outward(&mut self, method: &str, mut value: Value, line: &[u8]) {
+    fn outward(&mut self, mut value: Value, line: &[u8]) {
+        let method = value["method"].as_str().unwrap_or_default().to_owned();
         let is_changed = value
             .get_mut("params")
-            .is_some_and(|params| paths::replace(method, params, &|path| self.to_checkout(path)));
-        if is_changed { self.to_editor(&value) } else { self.pass_to_editor(line) }
+            .is_some_and(|params| paths::replace(&method, params, &|path| self.to_checkout(path)));
+        if is_changed { self.send(Side::Editor, &value) } else { self.pass(Side::Editor, line) }
     }
 
     fn to_checkout(&self, path: &Path) -> Option<PathBuf> {
-        let open = self.sessions.iter().map(|session| &session.opened.paths);
+        let open = self.sessions.iter().map(|session| &session.paths);
         open.chain(&self.others).find_map(|paths| paths.to_checkout(path))
     }
 
-    fn answer(&mut self, asked: Asked, mut value: Value, line: &[u8]) {
+    fn answer(&mut self, id: &Value, mut value: Value, line: &[u8]) {
         let is_error = value.get("error").is_some();
-        match asked {
-            Asked::Initialize => {
-                let of = value.pointer_mut("/result/agentCapabilities/sessionCapabilities");
-                of.and_then(|of| of.as_object_mut()?.shift_remove("fork"));
-                return self.to_editor(&value);
+        match self.asked.remove(&id.to_string()) {
+            Some(Asked::Open(key)) if is_error => self.close(&key),
+            Some(Asked::Open(key)) => self.bind(&key, value["result"]["sessionId"].as_str()),
+            Some(Asked::Prompt(key)) => {
+                let lines = self.host.submit(&key);
+                let session = self.sessions.iter().find(|session| session.key == key);
+                self.show(session.and_then(|session| session.acp.clone()).as_deref(), &lines);
             }
-            Asked::New(key) => match value["result"]["sessionId"].as_str() {
-                Some(acp) => {
-                    let of_key = |session: &&mut Session| session.opened.key == key;
-                    if let Some(session) = self.sessions.iter_mut().find(of_key) {
-                        session.acp = Some(acp.to_owned());
-                    }
-                    if let Err(error) = self.host.bind(&key, acp) {
-                        self.show(Some(acp), &[format!("aye: {}", describe(&error))]);
-                    }
-                }
-                None => self.close(&key),
-            },
-            Asked::Load(Some(key)) if is_error => self.close(&key),
-            Asked::Load(_) => {}
-            Asked::Prompt(acp) => {
-                if let Some(key) = self.session(&acp).map(|it| it.opened.key.clone()) {
-                    let lines = self.host.submit(&key);
-                    self.show(Some(&acp), &lines);
-                }
-            }
-            Asked::List(cwd) => {
-                value.get_mut("result").into_iter().for_each(|result| {
+            Some(Asked::Close(key)) if !is_error => self.close(&key),
+            Some(Asked::List(cwd)) if !is_error => {
+                if let Some(result) = value.get_mut("result") {
                     paths::replace("session/list", result, &|path| self.to_checkout(path));
-                });
+                }
                 let all = value.pointer_mut("/result/sessions").and_then(Value::as_array_mut);
                 if let Some((all, cwd)) = all.zip(cwd) {
                     all.retain(|it| it["cwd"].as_str().is_some_and(|at| Path::new(at) == cwd));
                 }
-                return self.to_editor(&value);
+                return self.send(Side::Editor, &value);
             }
-            Asked::Close(key) if !is_error => self.close(&key),
-            Asked::Close(_) => {}
+            _ => {}
         }
-        self.pass_to_editor(line);
+        self.pass(Side::Editor, line);
+    }
+
+    /// A loaded session has its name already.
+    fn bind(&mut self, key: &str, acp: Option<&str>) {
+        let session = self.sessions.iter_mut().find(|session| session.key == key);
+        let Some((session, acp)) = session.zip(acp) else { return };
+        session.acp = Some(acp.to_owned());
+        if let Err(error) = self.host.bind(key, acp) {
+            self.show(Some(acp), &[describe(&error)]);
+        }
     }
 
     fn close(&mut self, key: &str) {
-        let at = self.sessions.iter().position(|session| session.opened.key == key);
-        if let Some(session) = at.map(|at| self.sessions.remove(at)) {
-            let lines = self.host.end(key);
-            self.show(session.acp.as_deref(), &lines);
-        }
+        let at = self.sessions.iter().position(|session| session.key == key);
+        let session = at.map(|at| self.sessions.remove(at));
+        let lines = self.host.end(key);
+        self.show(session.and_then(|session| session.acp).as_deref(), &lines);
     }
 
     fn session(&self, acp: &str) -> Option<&Session> {
@@ -421,24 +364,16 @@ impl<H: SessionHost> Proxy<H> {
 
     fn show(&mut self, acp: Option<&str>, lines: &[String]) {
         if let Some(acp) = acp.filter(|_| !lines.is_empty()) {
-            self.to_editor(&message::chunk(acp, lines));
+            self.send(Side::Editor, &message::chunk(acp, lines));
         }
     }
 
-    fn to_agent(&mut self, value: &Value) {
-        self.pass_to_agent(value.to_string().as_bytes());
+    fn send(&mut self, to: Side, value: &Value) {
+        self.pass(to, value.to_string().as_bytes());
     }
 
-    fn to_editor(&mut self, value: &Value) {
-        self.pass_to_editor(value.to_string().as_bytes());
-    }
-
-    fn pass_to_agent(&mut self, line: &[u8]) {
-        self.output.push(Output::Agent(line.to_vec()));
-    }
-
-    fn pass_to_editor(&mut self, line: &[u8]) {
-        self.output.push(Output::Editor(line.to_vec()));
+    fn pass(&mut self, to: Side, line: &[u8]) {
+        self.output.push((to, line.to_vec()));
     }
 }
 
@@ -448,13 +383,7 @@ fn invalid(why: &str) -> Failure {
 
 fn describe(error: &Error) -> String {
     let hint = error.hint_text().map(|hint| format!("; {hint}")).unwrap_or_default();
-    format!("{} [{}]{hint}", error.message(), error.code().id)
-}
-
-fn refused(error: &Error) -> Failure {
-    let data = json!({ "code": error.code().id, "hint": error.hint_text() });
-    let message = format!("aye: {}", describe(error));
-    Failure { data: Some(data), ..Failure::new(codes::INVALID_PARAMS, message) }
+    format!("aye: {} [{}]{hint}", error.message(), error.code().id)
 }
 
 #[cfg(test)]
@@ -470,13 +399,13 @@ mod tests {
     }
 
     impl SessionHost for Engine {
-        fn open(&mut self, cwd: &Path, acp: Option<&str>) -> Result<Opened> {
+        fn open(&mut self, cwd: &Path, acp: Option<&str>) -> Result<Session> {
             let key = acp.map_or_else(|| format!("t{}", self.calls.len()), str::to_owned);
             self.calls.push(format!("open {key}"));
             let tree = Path::new("/trees").join(&key);
             let (checkout, is_there) = (vec![cwd.to_owned()], (|_| false) as fn(&Path) -> bool);
             let paths = PathMap { checkout, tree: vec![tree.clone()], is_there };
-            Ok(Opened { key, paths, cwd: tree, environment: Vec::new() })
+            Ok(Session { key, acp: acp.map(str::to_owned), paths, cwd: tree })
         }
 
         fn bind(&mut self, key: &str, acp: &str) -> Result<()> {
@@ -484,9 +413,13 @@ mod tests {
             Ok(())
         }
 
-        fn prepare(&mut self, key: &str, unsaved: Vec<(PathBuf, String)>) -> Result<PromptNews> {
+        fn prepare(
+            &mut self,
+            key: &str,
+            unsaved: Vec<(PathBuf, String)>,
+        ) -> Result<(Option<String>, Vec<String>)> {
             self.calls.push(format!("prepare {key} {}", unsaved.len()));
-            Ok(PromptNews { for_agent: Some("verdict".to_owned()), for_person: Vec::new() })
+            Ok((Some("verdict".to_owned()), Vec::new()))
         }
 
         fn submit(&mut self, key: &str) -> Vec<String> {
@@ -509,25 +442,25 @@ mod tests {
     }
 
     fn result(id: impl Into<Value>, result: Value) -> Vec<u8> {
-        success(&id.into(), result).to_string().into()
+        json!({ "jsonrpc": "2.0", "id": id.into(), "result": result }).to_string().into()
     }
 
-    fn value(output: &Output) -> Value {
-        let (Output::Agent(line) | Output::Editor(line)) = output;
+    fn value((_, line): &(Side, Vec<u8>)) -> Value {
         serde_json::from_slice(line).unwrap()
     }
 
     /// With a session `s` in the tree `/trees/t0`.
-    fn proxy() -> Proxy<Engine> {
-        let mut proxy = Proxy::new(Engine::default());
+    fn proxy(engine: &mut Engine) -> Proxy<'_, Engine> {
+        let mut proxy = Proxy::new(engine, ("AYE_AGENT", "robo"));
         let capabilities = json!({ "fs": { "readTextFile": true }, "terminal": true });
         let hello = json!({ "protocolVersion": 2, "clientCapabilities": capabilities });
-        let sent = proxy.from_editor(&request(0, "initialize", hello));
+        let sent = proxy.receive(Side::Editor, &request(0, "initialize", hello));
         let expected = json!({ "protocolVersion": 1, "clientCapabilities": { "terminal": true } });
         assert_eq!(value(&sent[0])["params"], expected);
-        let new = proxy.from_editor(&request(1, "session/new", json!({ "cwd": "/shop" })));
+        let new =
+            proxy.receive(Side::Editor, &request(1, "session/new", json!({ "cwd": "/shop" })));
         assert_eq!(value(&new[0])["params"]["cwd"], "/trees/t0");
-        proxy.from_agent(&result(1, json!({ "sessionId": "s" })));
+        proxy.receive(Side::Agent, &result(1, json!({ "sessionId": "s" })));
         proxy
     }
 
@@ -540,42 +473,36 @@ mod tests {
 
     #[test]
     fn a_prompt_waits_for_the_editors_text_and_its_answer_for_the_proposal() {
-        let mut proxy = proxy();
+        let mut engine = Engine::default();
+        let mut proxy = proxy(&mut engine);
         let params = prompt(Some("file:///shop/a"));
-        let asked = proxy.from_editor(&request(2, "session/prompt", params));
+        let asked = proxy.receive(Side::Editor, &request(2, "session/prompt", params));
         assert_eq!(value(&asked[0])["params"], json!({ "sessionId": "s", "path": "/shop/a" }));
-        let sent = proxy.from_editor(&result("aye-1", json!({ "content": "x" })));
+        let sent = proxy.receive(Side::Editor, &result("aye-1", json!({ "content": "x" })));
         let blocks = value(&sent[0])["params"]["prompt"].clone();
         assert_eq!(blocks[1]["uri"], "file:///trees/t0/a");
         assert_eq!(blocks[2], json!({ "type": "text", "text": "verdict" }));
         let answer = result(2, json!({ "stopReason": "end_turn" }));
-        let shown = proxy.from_agent(&answer);
+        let shown = proxy.receive(Side::Agent, &answer);
         assert_eq!(value(&shown[0])["params"]["update"]["content"]["text"], "\n\naye: prop\n");
-        assert_eq!(shown[1], Output::Editor(answer));
+        assert_eq!(shown[1], (Side::Editor, answer));
         let calls = ["open t0", "bind t0 s", "prepare t0 1", "submit t0", "end t0"];
-        proxy.end();
-        assert_eq!(proxy.host.calls, calls);
-    }
-
-    #[test]
-    fn a_prompt_that_waits_is_cancelled_here() {
-        let mut proxy = proxy();
-        proxy.from_editor(&request(2, "session/prompt", prompt(Some("file:///shop/a"))));
-        let cancel = json!({ "method": "session/cancel", "params": { "sessionId": "s" } });
-        let cancel = cancel.to_string();
-        let answered = proxy.from_editor(cancel.as_bytes());
-        assert_eq!(value(&answered[0])["result"]["stopReason"], "cancelled");
-        assert_eq!(proxy.from_editor(cancel.as_bytes()), [Output::Agent(cancel.into())]);
+        proxy.end(false);
+        assert_eq!(engine.calls, calls);
     }
 
     #[test]
     fn a_session_that_the_agent_refuses_is_ended() {
-        let mut proxy = proxy();
+        let mut engine = Engine::default();
+        let mut proxy = proxy(&mut engine);
         let load = json!({ "cwd": "/shop", "sessionId": "other" });
-        proxy.from_editor(&request(2, "session/load", load));
+        proxy.receive(Side::Editor, &request(2, "session/load", load));
         let refusal = failure(&2.into(), invalid("no")).to_string();
-        assert_eq!(proxy.from_agent(refusal.as_bytes()), [Output::Editor(refusal.into())]);
-        assert_eq!(proxy.host.calls.last().map(String::as_str), Some("end other"));
+        assert_eq!(
+            proxy.receive(Side::Agent, refusal.as_bytes()),
+            [(Side::Editor, refusal.into())]
+        );
+        assert_eq!(engine.calls.last().map(String::as_str), Some("end other"));
     }
 
     fn json_value() -> impl Strategy<Value = Value> {
@@ -601,19 +528,20 @@ mod tests {
             method in "(initialize|session/(new|load|prompt|list|close|fork|update|cancel|request_permission)|terminal/create|fs/read_text_file|_x)",
             params in json_value(), is_request in any::<bool>(), is_editor in any::<bool>(),
         ) {
-            let mut proxy = proxy();
+            let mut engine = Engine::default();
+        let mut proxy = proxy(&mut engine);
             let mut message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
             if is_request { message["id"] = 7.into(); }
             let line = message.to_string();
-            let output = if is_editor { proxy.from_editor(line.as_bytes()) } else { proxy.from_agent(line.as_bytes()) };
+            let output = if is_editor { proxy.receive(Side::Editor, line.as_bytes()) } else { proxy.receive(Side::Agent, line.as_bytes()) };
             prop_assert!(!output.is_empty());
             if method == "_x" {
                 let line = line.into_bytes();
-                prop_assert_eq!(output, [if is_editor { Output::Agent(line) } else { Output::Editor(line) }]);
+                prop_assert_eq!(output, [(if is_editor { Side::Agent } else { Side::Editor }, line)]);
             }
             for other in [json!({ "id": 7, "result": params }), json!({ "id": 7, "error": params })] {
-                let _ = proxy.from_agent(other.to_string().as_bytes());
-                let _ = proxy.from_editor(other.to_string().as_bytes());
+                let _ = proxy.receive(Side::Agent, other.to_string().as_bytes());
+                let _ = proxy.receive(Side::Editor, other.to_string().as_bytes());
             }
         }
     }

@@ -14,7 +14,7 @@ use super::Context;
 use super::child::StopSignals;
 use super::run::agent;
 use super::run::child::{adopt, has_children_after};
-use crate::acp::{Output, Proxy};
+use crate::acp::{Proxy, Side};
 use crate::actor::{AYE_AGENT, AYE_SESSION};
 use crate::error::{Error, Exit, Result, codes};
 use crate::git;
@@ -46,141 +46,86 @@ pub struct Args {
     pub agent: Vec<OsString>,
 }
 
-enum Event {
-    Editor(std::io::Result<Read>, Vec<u8>),
-    Agent(std::io::Result<Read>, Vec<u8>),
-}
-
 /// Between two looks at signals and at the agent's process.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// For the agent to end by itself once the editor is gone; then again until it is killed.
+/// For the agent to end by itself, once the editor is gone or a signal was passed on.
 const GRACE: Duration = Duration::from_secs(5);
+
+type Message = (Side, std::io::Result<Read>, Vec<u8>);
 
 /// # Errors
 /// `invalid_argument` for a command that cannot be started. A session's errors are answers to the
 /// editor.
 pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     let name = agent(context, &args.agent);
-    let sessions = Sessions::begin(context, &name, &args.agent[0]);
     let stop = StopSignals::listen(&StopSignals::ALL)?;
     adopt();
-    let mut child = start(&sessions, &name, &args.agent)?;
-    let (events, inbox) = mpsc::channel();
-    listen(BufReader::new(std::io::stdin()), events.clone(), Event::Editor)?;
+    let mut child = start(&name, &args.agent)?;
+    let (messages, inbox) = mpsc::channel();
+    listen(Side::Editor, BufReader::new(std::io::stdin()), messages.clone())?;
     if let Some(output) = child.stdout.take() {
-        listen(BufReader::new(output), events, Event::Agent)?;
+        listen(Side::Agent, BufReader::new(output), messages)?;
     }
-    let mut agent = Agent { input: child.stdin.take(), child, killed_at: None };
-    let mut proxy = Proxy::new(sessions);
+    let mut sessions = Sessions::new(context, &name, &args.agent[0].to_string_lossy());
+    let mut proxy = Proxy::new(&mut sessions, (AYE_AGENT, &name));
+    let (mut input, mut asked_to_end) = (child.stdin.take(), None);
     loop {
-        let event = inbox.recv_timeout(PAUSE);
-        let output = match event {
-            Ok(Event::Editor(Ok(Read::Line), line)) => proxy.from_editor(&line),
-            Ok(Event::Agent(Ok(Read::Line), line)) => proxy.from_agent(&line),
-            Ok(Event::Editor(Ok(Read::TooLong), _)) => vec![Output::Editor(too_long())],
-            Ok(Event::Agent(Ok(Read::TooLong), _)) => vec![Output::Agent(too_long())],
-            Ok(Event::Editor(..)) => {
-                agent.input = None;
-                agent.end_by(Instant::now() + GRACE);
-                Vec::new()
+        match inbox.recv_timeout(PAUSE) {
+            Ok((side, Ok(Read::Line), line)) => deliver(proxy.receive(side, &line), input.as_mut()),
+            Ok((side, Ok(Read::TooLong), _)) => {
+                let answer = message::too_long(mcp::MOST).to_string();
+                deliver(vec![(side, answer.into())], input.as_mut());
             }
-            Ok(Event::Agent(..)) | Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) if agent.has_ended()? => break,
-            Err(RecvTimeoutError::Timeout) => Vec::new(),
-        };
-        agent.deliver(output);
-        context.notify();
-        if stop.was_signalled() {
-            stop.pass_on(&agent.child);
-            agent.end_by(Instant::now() + GRACE);
+            Ok((Side::Editor, ..)) => {
+                input = None;
+                asked_to_end.get_or_insert_with(Instant::now);
+            }
+            Ok((Side::Agent, ..)) | Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) if child.try_wait().is_ok_and(|it| it.is_some()) => {
+                break;
+            }
+            Err(RecvTimeoutError::Timeout) => {}
         }
-        agent.kill_if_late();
+        context.notify();
+        stop.pass_on(&child);
+        if stop.was_signalled() {
+            asked_to_end.get_or_insert_with(Instant::now);
+        }
+        if asked_to_end.is_some_and(|at| at.elapsed() > GRACE) {
+            let _ = child.kill();
+        }
     }
-    agent.input = None;
-    agent.end_by(Instant::now() + GRACE);
-    while !agent.has_ended()? {
-        std::thread::sleep(PAUSE);
-        agent.kill_if_late();
-    }
-    let status = agent.child.wait().map_err(|error| Error::io("wait for the agent", &error))?;
-    proxy.host().outlived = has_children_after(GRACE);
-    let output = proxy.end();
-    agent.deliver(output);
-    drop(proxy);
+    drop(input.take());
+    let status = stop.wait(&mut child)?;
+    deliver(proxy.end(has_children_after(GRACE)), None);
     Ok(context.ends_with(git::status_code(status)))
 }
 
-fn too_long() -> Vec<u8> {
-    message::too_long(mcp::MOST).to_string().into_bytes()
-}
-
-struct Agent {
-    child: Child,
-    input: Option<ChildStdin>,
-    /// When it is asked to end; later, when it is killed.
-    killed_at: Option<(Instant, bool)>,
-}
-
-impl Agent {
-    fn has_ended(&mut self) -> Result<bool> {
-        let waited = self.child.try_wait();
-        Ok(waited.map_err(|error| Error::io("wait for the agent", &error))?.is_some())
-    }
-
-    fn end_by(&mut self, at: Instant) {
-        self.killed_at.get_or_insert((at, false));
-    }
-
-    fn kill_if_late(&mut self) {
-        use rustix::process::{Pid, Signal, kill_process};
-        let Some((at, is_asked)) = self.killed_at.filter(|(at, _)| Instant::now() >= *at) else {
-            return;
-        };
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        let signal = if is_asked { Signal::KILL } else { Signal::TERM };
-        // A process that is gone was waited for, or will be.
-        let _ = pid.map(|pid| kill_process(pid, signal));
-        self.killed_at = Some((at + GRACE, true));
-    }
-
-    /// Either side may be gone; the end of its output shows that.
-    fn deliver(&mut self, output: Vec<Output>) {
-        for message in output {
-            let _ = match message {
-                Output::Editor(mut line) => {
-                    end_line(&mut line);
-                    let mut editor = std::io::stdout().lock();
-                    editor.write_all(&line).and_then(|()| editor.flush())
-                }
-                Output::Agent(mut line) => {
-                    end_line(&mut line);
-                    self.input.as_mut().map_or(Ok(()), |input| input.write_all(&line))
-                }
-            };
+/// Either side may be gone; the end of its output shows that.
+fn deliver(output: Vec<(Side, Vec<u8>)>, mut agent: Option<&mut ChildStdin>) {
+    for (side, mut line) in output {
+        if !line.ends_with(b"\n") {
+            line.push(b'\n');
         }
+        let _ = match (side, &mut agent) {
+            (Side::Editor, _) => {
+                let mut editor = std::io::stdout().lock();
+                editor.write_all(&line).and_then(|()| editor.flush())
+            }
+            (Side::Agent, Some(agent)) => agent.write_all(&line),
+            (Side::Agent, None) => Ok(()),
+        };
     }
 }
 
-fn end_line(line: &mut Vec<u8>) {
-    if !line.ends_with(b"\n") {
-        line.push(b'\n');
-    }
-}
-
-fn start(sessions: &Sessions<'_>, name: &str, words: &[OsString]) -> Result<Child> {
+/// Sessions begin later, so that the environment names none.
+fn start(name: &str, words: &[OsString]) -> Result<Child> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).env_remove(AYE_SESSION).env(AYE_AGENT, name);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     git::scrub(&mut command);
-    let lock = sessions.reserved().map(|held| {
-        command.env(AYE_SESSION, &held.name);
-        held.inheritable()
-    });
-    let lock = lock.transpose()?;
-    let started = command.spawn();
-    drop(lock);
-    started.map_err(|error| {
+    command.spawn().map_err(|error| {
         let shown = words[0].to_string_lossy();
         Error::new(&codes::INVALID_ARGUMENT, format!("cannot run '{shown}': {error}"))
             .hint("name the agent as in a shell; editors may start aye with another PATH")
@@ -189,15 +134,15 @@ fn start(sessions: &Sessions<'_>, name: &str, words: &[OsString]) -> Result<Chil
 
 /// Unbounded: a side that writes is always read, so that two full pipes never wait for each other.
 fn listen(
+    side: Side,
     mut input: impl BufRead + Send + 'static,
-    events: Sender<Event>,
-    event: impl Fn(std::io::Result<Read>, Vec<u8>) -> Event + Send + 'static,
+    messages: Sender<Message>,
 ) -> Result<()> {
     let read = move || loop {
         let mut line = Vec::new();
         let read = read_line(&mut input, &mut line);
         let is_last = matches!(read, Ok(Read::End) | Err(_));
-        if events.send(event(read, line)).is_err() || is_last {
+        if messages.send((side, read, line)).is_err() || is_last {
             return;
         }
     };

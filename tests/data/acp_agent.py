@@ -68,7 +68,7 @@ def step(session, words):
 def answer(method, params):
     session = params.get("sessionId")
     if method == "initialize":
-        capabilities = {"loadSession": True, "sessionCapabilities": {"fork": {}, "list": {}}}
+        capabilities = {"loadSession": True, "sessionCapabilities": {"list": {}}}
         return {"protocolVersion": 1, "agentCapabilities": capabilities}
     if method == "session/new":
         session = f"{os.getpid()}-{len(SESSIONS)}"

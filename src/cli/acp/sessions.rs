@@ -1,21 +1,18 @@
 //! The sessions of `aye acp`, in the repositories that the editor names.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::acp::paths::PathMap;
-use crate::acp::{Opened, PromptNews, SessionHost};
-use crate::actor::{AYE_AGENT, AYE_SESSION};
-use crate::app::propose::Details;
+use crate::acp::{Session, SessionHost};
 use crate::app::real_path::resolve;
-use crate::app::session::SessionOrigin;
-use crate::app::{self, editor_buffers, ending, session as sessions};
+use crate::app::session::{self as sessions, SessionOrigin};
+use crate::app::{editor_buffers, ending};
 use crate::changeset::RepoPath;
 use crate::cli::Context;
 use crate::cli::outcomes::outcome_text;
-use crate::cli::session::{conflict_lines, summary};
-use crate::error::{Error, Result, codes};
+use crate::cli::session::{conflict_lines, submit, summary};
+use crate::error::{Error, Result};
 use crate::harness::CLIENTS;
 use crate::session::session_store::SessionLock;
 use crate::session::tree::Base;
@@ -27,68 +24,26 @@ pub(super) struct Sessions<'a> {
     context: &'a Context,
     agent: &'a str,
     command: String,
-    /// Named in the environment of the agent, whose processes keep its lock: the first session in
-    /// the repository where aye was started.
-    reserved: Option<(PathBuf, SessionStore, SessionLock)>,
-    /// By the paths of their trees.
-    open: BTreeMap<String, OpenSession>,
-    /// Processes of the agent still run.
-    pub(super) outlived: bool,
-}
-
-struct OpenSession {
-    /// A directory of the repository.
-    cwd: PathBuf,
-    held: SessionLock,
+    /// By the paths of their trees, with a directory of the repository.
+    open: BTreeMap<String, (PathBuf, SessionLock)>,
 }
 
 impl<'a> Sessions<'a> {
-    pub(super) fn begin(context: &'a Context, agent: &'a str, command: &OsString) -> Self {
-        let reserve = || {
-            let (store, home) = repository(context, &context.directory).ok()?;
-            let held = home.hold_new().ok()?;
-            Some((store.repository().common_dir().to_owned(), home, held))
-        };
-        let command = command.to_string_lossy().into_owned();
-        let (reserved, open) = (reserve(), BTreeMap::new());
-        Self { context, agent, command, reserved, open, outlived: false }
-    }
-
-    pub(super) fn reserved(&self) -> Option<&SessionLock> {
-        self.reserved.as_ref().map(|(_, _, held)| held)
+    pub(super) fn new(context: &'a Context, agent: &'a str, command: &str) -> Self {
+        Self { context, agent, command: command.to_owned(), open: BTreeMap::new() }
     }
 
     /// Opened again for each use: a connection lasts for days.
     fn repository(&self, key: &str) -> Result<(Store, SessionStore, String)> {
-        let session = self.open.get(key).ok_or_else(|| Error::bug("the session is not open"))?;
-        let (mut store, home) = repository(self.context, &session.cwd)?;
-        store.run_by(self.context.run_of(&session.held.name, None));
-        Ok((store, home, session.held.name.clone()))
+        let (cwd, held) = self.open.get(key).ok_or_else(|| Error::bug("no such session"))?;
+        let (mut store, home) = repository(self.context, cwd)?;
+        store.run_by(self.context.run_of(&held.name, None));
+        Ok((store, home, held.name.clone()))
     }
 
-    fn session<'s>(&self, store: &'s Store) -> app::Session<'s> {
-        self.context.agent_session(store, self.agent, "aye acp")
-    }
-
-    /// The session that the agent calls `acp`, or a new one.
-    fn hold(
-        &mut self,
-        store: &Store,
-        home: &SessionStore,
-        acp: Option<&str>,
-    ) -> Result<SessionLock> {
-        let is_it = |name: &String| {
-            acp.is_some() && home.record(name).is_ok_and(|record| record.acp.as_deref() == acp)
-        };
-        if let Some(name) = home.names().into_iter().find(|name| is_it(name) && home.has(name)) {
-            return home.hold(&name);
-        }
-        let common = store.repository().common_dir();
-        let held = match self.reserved.take_if(|(place, ..)| place.as_path() == common) {
-            Some((_, _, held)) => held,
-            None => home.hold_new()?,
-        };
-        // An agent may also resolve a merge, or abort it.
+    /// An agent may also resolve a merge, or abort it.
+    fn begin(&self, store: &Store, home: &SessionStore) -> Result<SessionLock> {
+        let held = home.hold_new()?;
         let (base, agent, command) = (Base::Unsettled, self.agent, self.command.as_str());
         let client = CLIENTS.iter().find(|client| client.agent == agent);
         let local_files = client.map_or(&[][..], |client| client.local_files);
@@ -96,20 +51,6 @@ impl<'a> Sessions<'a> {
         let back = sessions::begin(store, home, &held, &origin, self.context.clock())?;
         conflict_lines(&back).iter().for_each(|line| self.context.note(line));
         Ok(held)
-    }
-
-    fn submitted(&self, key: &str) -> Result<app::session::SubmitReport> {
-        let (store, home, name) = self.repository(key)?;
-        let changing = home.change(&name)?;
-        sessions::submit(&self.session(&store), &home, &changing, &name, Details::default())
-    }
-}
-
-impl Drop for Sessions<'_> {
-    fn drop(&mut self) {
-        if let Some((_, home, held)) = self.reserved.take() {
-            home.clear(&held);
-        }
     }
 }
 
@@ -125,37 +66,32 @@ fn repository(context: &Context, directory: &Path) -> Result<(Store, SessionStor
 }
 
 impl SessionHost for Sessions<'_> {
-    fn open(&mut self, cwd: &Path, acp: Option<&str>) -> Result<Opened> {
+    fn open(&mut self, cwd: &Path, acp: Option<&str>) -> Result<Session> {
         let (store, home) = repository(self.context, cwd)?;
-        let top = store.repository().work_dir().ok_or_else(|| {
-            Error::new(&codes::INVALID_ARGUMENT, format!("{} has no work tree", cwd.display()))
-                .hint("open a directory of a work tree in the editor")
-        })?;
+        store.repository().worktree()?;
+        let top = store.repository().work_dir().unwrap_or_default();
         ending::finish(store.repository(), &home);
         ignored_files::expire(&home, self.context.clock());
-        let already = self.open.values().map(|session| session.held.name.clone()).find(|name| {
+        let is_it = |name: &String| {
             acp.is_some() && home.record(name).is_ok_and(|record| record.acp.as_deref() == acp)
-        });
-        let (name, held) = match already {
-            Some(name) => (name, None),
-            None => {
-                let held = self.hold(&store, &home, acp)?;
-                (held.name.clone(), Some(held))
+        };
+        let known = home.names().into_iter().find(|name| is_it(name) && home.has(name));
+        let key = |name: &str| resolve(&home.tree(name)).to_string_lossy().into_owned();
+        let name = match known {
+            Some(name) if self.open.contains_key(&key(&name)) => name,
+            known => {
+                let held =
+                    known.map_or_else(|| self.begin(&store, &home), |name| home.hold(&name))?;
+                let name = held.name.clone();
+                self.open.insert(key(&name), (cwd.to_owned(), held));
+                name
             }
         };
-        let paths = path_map(&top, &home.tree(&name), cwd);
-        let (tree, key) = (&paths.tree[0], paths.tree[0].to_string_lossy().into_owned());
-        if let Some(held) = held {
-            self.open.insert(key.clone(), OpenSession { cwd: cwd.to_owned(), held });
-        }
-        if let Some(acp) = acp {
-            self.bind(&key, acp)?;
-        }
+        let (key, paths) = (key(&name), path_map(&top, &home.tree(&name), cwd));
+        acp.map_or(Ok(()), |acp| self.bind(&key, acp))?;
         let inside = paths.to_tree(cwd).filter(|inside| inside.is_dir());
-        let cwd = inside.unwrap_or_else(|| tree.clone());
-        let environment =
-            vec![(AYE_SESSION.into(), name), (AYE_AGENT.into(), self.agent.to_owned())];
-        Ok(Opened { key, paths, cwd, environment })
+        let cwd = inside.unwrap_or_else(|| PathBuf::from(&key));
+        Ok(Session { key, acp: acp.map(str::to_owned), paths, cwd })
     }
 
     fn bind(&mut self, key: &str, acp: &str) -> Result<()> {
@@ -166,10 +102,14 @@ impl SessionHost for Sessions<'_> {
         home.write(&changing, &record)
     }
 
-    fn prepare(&mut self, key: &str, unsaved: Vec<(PathBuf, String)>) -> Result<PromptNews> {
+    fn prepare(
+        &mut self,
+        key: &str,
+        unsaved: Vec<(PathBuf, String)>,
+    ) -> Result<(Option<String>, Vec<String>)> {
         let (store, home, name) = self.repository(key)?;
-        let session = self.session(&store);
-        let for_agent = outcome_text(&session, &home, &name)?;
+        let session = self.context.agent_session(&store, self.agent, "aye acp");
+        let news = outcome_text(&session, &home, &name)?;
         let top = store.repository().work_dir().map(|top| resolve(&top)).unwrap_or_default();
         let inside = |(path, text): (PathBuf, String)| {
             let path = resolve(&path).strip_prefix(&top).ok()?.to_str()?.to_owned();
@@ -178,42 +118,36 @@ impl SessionHost for Sessions<'_> {
         let buffers = unsaved.into_iter().filter_map(inside).collect();
         let changing = home.change(&name)?;
         let (paths, followed) = editor_buffers::take(&session, &home, &changing, buffers)?;
-        let mut for_person = conflict_lines(&followed.kept_edits);
-        for_person.extend(paths.iter().map(|path| {
+        let line = |path: &RepoPath| {
             let shown = escape::name(&path.display().to_string());
             format!("aye: {shown}: the agent works on the text that is not saved yet")
-        }));
-        Ok(PromptNews { for_agent, for_person })
+        };
+        let kept = conflict_lines(&followed.kept_edits).into_iter();
+        Ok((news, kept.chain(paths.iter().map(line)).collect()))
     }
 
     fn submit(&mut self, key: &str) -> Vec<String> {
-        match self.submitted(key) {
-            Ok(done) => summary(&done),
-            Err(error) => vec![format!(
-                "aye: nothing is proposed: {} [{}]",
-                escape::line(error.message()),
-                error.code().id
-            )],
-        }
+        let submitted = self.repository(key).and_then(|(store, home, name)| {
+            submit(self.context, &store, &home, &name, self.agent, None)
+        });
+        submitted.map_or_else(
+            |error| vec![format!("aye: {} [{}]", escape::line(error.message()), error.code().id)],
+            |done| summary(&done),
+        )
     }
 
     fn end(&mut self, key: &str) -> Vec<String> {
         let lines = self.submit(key);
-        let mut end = || -> Result<()> {
-            let (store, home, name) = self.repository(key)?;
+        let removed = self.repository(key).and_then(|(store, home, name)| {
             let strays = ending::refuse_unsubmitted(&store, &home, &name)?;
             // A tree whose proposal is pending is loaded again with the session.
-            if self.outlived || home.record(&name)?.proposal.is_some() {
-                return Ok(());
-            }
-            let Some(OpenSession { held, .. }) = self.open.remove(key) else { return Ok(()) };
-            let now = self.context.clock();
-            ending::end(store.repository(), &home, held, &strays, now).map(drop)
-        };
-        if let Err(error) = end() {
-            self.context.report_on_stderr(&error);
-        }
+            let is_pending = home.record(&name)?.proposal.is_some();
+            let held = self.open.remove(key).filter(|_| !is_pending);
+            let Some((_, held)) = held else { return Ok(()) };
+            ending::end(store.repository(), &home, held, &strays, self.context.clock()).map(drop)
+        });
         self.open.remove(key);
+        removed.unwrap_or_else(|error| self.context.report_on_stderr(&error));
         lines
     }
 
