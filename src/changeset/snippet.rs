@@ -248,6 +248,10 @@ fn not_found(path: &RepoPath, bytes: &[u8], old: &[u8]) -> Error {
         format!("the old content is not in '{}'", path.display()),
     )
     .with("path", path.display().to_string());
+    if old.contains_str("\\n") && bytes.contains_str(old.replace("\\n", "\n")) {
+        return error
+            .hint("the old content has a backslash and an n for each line feed; send line feeds");
+    }
     let (text, pattern) = (Text::new(bytes), old.lines_with_terminator().collect::<Vec<_>>());
     let Some(near) = locate::closest(&text, &pattern, 0) else {
         let hint = "read the file again; nothing in it resembles the old content";

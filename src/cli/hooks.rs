@@ -23,13 +23,14 @@ mod trailers;
   aye hooks status
   aye hooks uninstall")]
 pub struct Args {
+    /// Without one: status.
     #[command(subcommand)]
-    command: Sub,
+    command: Option<Sub>,
 }
 
 impl Args {
     pub(super) fn writes(&self) -> bool {
-        matches!(self.command, Sub::Install { .. } | Sub::Uninstall { .. })
+        matches!(self.command, Some(Sub::Install { .. } | Sub::Uninstall { .. }))
     }
 }
 
@@ -69,7 +70,7 @@ enum Sub {
 
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let chosen = |hooks: Vec<Hook>| if hooks.is_empty() { Hook::ALL.to_vec() } else { hooks };
-    match args.command {
+    match args.command.unwrap_or(Sub::Status) {
         Sub::Install { hooks } => install(context, &chosen(hooks)),
         Sub::Status => {
             let place = place(context)?;

@@ -69,6 +69,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     if out.is_empty() {
         out += "nothing to do: it is all there\n";
     }
+    if context.quiet {
+        return Ok(Exit::Done);
+    }
     next.for_each(|next| out += &format!("next: {next}\n"));
     context.print(out.as_bytes())
 }

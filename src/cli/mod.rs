@@ -131,7 +131,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let cli = match parse(&args) {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(mut error) => {
+            // A flag that does not exist is hardly ever meant as a value.
+            error.remove(clap::error::ContextKind::TrailingArg);
             let error = match error.kind() {
                 clap::error::ErrorKind::DisplayHelp => help_pages::page(&args).unwrap_or(error),
                 _ => error,

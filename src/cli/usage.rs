@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use clap::error::ErrorKind;
 
 use super::Format;
+use super::help;
 use super::output;
 use super::pager;
 use crate::error::{Error, Exit, codes};
@@ -46,7 +47,13 @@ pub fn report(args: &[OsString], error: &clap::Error) -> Exit {
         ErrorKind::InvalidUtf8 => &codes::INVALID_UTF8,
         _ => &codes::USAGE,
     };
-    let rendered = error.render().to_string();
+    let mut rendered = error.render().to_string();
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && args.get(1).is_some_and(|word| word == "help")
+    {
+        let topics: Vec<&str> = help::topics().collect();
+        rendered += &format!("Topics: {}\n", topics.join(", "));
+    }
     match format(args) {
         // The list of commands is needed.
         Format::Text if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {

@@ -27,8 +27,21 @@ pub fn read(bytes: &[u8], what: &str, hint: &str) -> Result<Value> {
         Error::new(&codes::INVALID_JSON, format!("{what} cannot be read as JSON: {error}"))
             .with("line", error.line())
             .with("column", error.column())
-            .hint(hint)
+            .hint(shape_hint(text).unwrap_or(hint))
     })
+}
+
+/// Hint for text that models send in the place of a JSON object.
+pub fn shape_hint(text: &[u8]) -> Option<&'static str> {
+    let text = text.trim_ascii_start();
+    if text.starts_with(b"```") {
+        return Some("send the JSON without the ``` fence around it");
+    }
+    let is_patch =
+        ["*** Begin Patch", "diff --git", "--- "].iter().any(|it| text.starts_with(it.as_bytes()));
+    is_patch.then_some(
+        "send the patch in an object, {\"patch\": \"…\"}, or with `aye propose --patch -`",
+    )
 }
 
 struct UniqueKeys;

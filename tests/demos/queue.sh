@@ -48,8 +48,8 @@ first() { sed -n "$2p" "$1"; }
 mapfile -t rust < <(git ls-files 'src/*.rs' | grep -v mod.rs | sort | awk 'NR % 7 == 1' | head -24)
 
 # 1 to 8: documents and a refactoring
-claude T-1 README.md --old "$(first README.md 1)" --new "$(first README.md 1), the write gate" -m 'Say what it is in the title' > /dev/null
-claude T-1 CONTRIBUTING.md --old "$(first CONTRIBUTING.md 1)" --new "$(first CONTRIBUTING.md 1) to aye" -m 'Name the project' > /dev/null
+claude T-1 README.md --occurrence 1 --old "$(first README.md 1)" --new "$(first README.md 1), the write gate" -m 'Say what it is in the title' > /dev/null
+claude T-1 CONTRIBUTING.md --occurrence 1 --old "$(first CONTRIBUTING.md 1)" --new "$(first CONTRIBUTING.md 1) to aye" -m 'Name the project' > /dev/null
 printf '\n## Questions\nOpen an issue; say what you ran and what it printed.\n' >> SECURITY.md
 worktree claude T-1 'Say where questions go' SECURITY.md > /dev/null
 for file in "${rust[@]:0:3}"; do sed -i '1s/\.$/, as the design has it./; 0,/pub fn/s//pub(crate) fn/' "$file"; done
@@ -62,9 +62,9 @@ printf '//! What is new.\n\n/// The answer.\npub fn answer() -> u32 {\n    42\n}
 worktree claude T-2 'Add the answer' src/answer.rs > /dev/null
 
 # 9 to 15: a move, an edit of what moves, the lock file, a generated one, many files, a copy
-follow=$(codex T-3 docs/sharing.md --old "$(first docs/sharing.md 1)" --new "$(first docs/sharing.md 1) with others" -m 'Say with whom')
+follow=$(codex T-3 docs/sharing.md --occurrence 1 --old "$(first docs/sharing.md 1)" --new "$(first docs/sharing.md 1) with others" -m 'Say with whom')
 git mv docs/sharing.md docs/remotes.md
-sed -i '3s/the same events/equal events/; 18s/^The/This/' docs/remotes.md
+sed -i "5s/$/ (as events)/" docs/remotes.md
 worktree codex T-3 'Call the page what it is about' docs/sharing.md docs/remotes.md > /dev/null
 sed -i '0~23s/^version = "\(.*\)"$/version = "\1+1"/' Cargo.lock
 sed -i '0,/^edition/s/^edition.*/&\n# Renewed with the lock file./' Cargo.toml

@@ -222,7 +222,10 @@ pub(super) fn text_with(answer: &ApplyDocument, heading: impl Fn(usize) -> Strin
             out += &format!("  rest     {rest}\n");
         }
         if let Some(commit) = &item.commit {
-            out += &format!("  commit   {}\n", commit.get(..12).unwrap_or(commit));
+            // An undo makes no commit: its hint names the one that stays.
+            if item.status == Status::Applied {
+                out += &format!("  commit   {}\n", commit.get(..12).unwrap_or(commit));
+            }
         }
     }
     out

@@ -9,7 +9,7 @@ use crate::changeset::snippet::SnippetEdit;
 use crate::error::{Error, Result, codes};
 use crate::repository::{DURATION, parse_duration};
 use crate::tools::edits::{Bytes, JsonEdit, OccurrenceArgument, compile, invalid};
-use crate::tools::json::strip_bom;
+use crate::tools::json::{self, strip_bom};
 
 #[derive(Debug, Default, Deserialize)]
 pub struct EditsRequest {
@@ -35,11 +35,12 @@ impl EditsRequest {
     /// # Errors
     /// `invalid_json`, with line and column.
     pub fn read(bytes: &[u8]) -> Result<Self> {
+        const SHAPE: &str = "{\"description\": \"…\", \"edits\": [{\"file_path\": \"…\", \"old_content\": \"…\", \"new_content\": \"…\"}]}";
         let failed = |error: serde_json::Error| {
             Error::new(&codes::INVALID_JSON, format!("the JSON cannot be used: {error}"))
                 .with("line", error.line())
                 .with("column", error.column())
-                .hint("{\"description\": \"…\", \"edits\": [{\"file_path\": \"…\", \"old_content\": \"…\", \"new_content\": \"…\"}]}")
+                .hint(json::shape_hint(bytes).unwrap_or(SHAPE))
         };
         let bytes = strip_bom(bytes);
         let mut unknown = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::earlier_comments;
 use super::host::{Content, EarlierComment, Header, Related, RelatedAs};
 use super::screen::{inner, push_wrapped};
-use crate::changeset::change_entry::entries;
+use crate::changeset::change_entry::{ChangeEntry, entries};
 use crate::changeset::hunks::Counts;
 use crate::changeset::marks::Mark;
 use crate::proposal::ProposalId;
@@ -51,11 +51,13 @@ pub(super) fn header(
     for entry in &files {
         counts += entry.counts();
     }
+    let is_by_lines = !files.iter().any(ChangeEntry::is_whole);
+    let lines = if is_by_lines { counts.to_string() } else { "+? −?".to_owned() };
     let mut facts = vec![
         head.age.clone(),
         format!("expires {}", head.expiry),
         format!("base: {}", head.base),
-        format!("{counts} in {}", counted(files.len(), "file")),
+        format!("{lines} in {}", counted(files.len(), "file")),
     ];
     if head.revision > 1 {
         let by = head.revised_by.as_ref().map(|name| format!(" by {}", escape::name(name)));
