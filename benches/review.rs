@@ -136,8 +136,17 @@ fn files() {
 /// A session with `review` on the screen.
 fn opened(review: Review) -> ReviewSession {
     let id = ProposalId::from_event(&"ab".repeat(20));
-    let ticket =
-        QueuedProposal { id, marks: Vec::new(), revision: String::new(), lines: 0, answers: None };
+    let ticket = QueuedProposal {
+        id,
+        title: String::new(),
+        proposed_by: String::new(),
+        path: String::new(),
+        files: 1,
+        marks: Vec::new(),
+        revision: String::new(),
+        lines: 0,
+        answers: None,
+    };
     let mut session = ReviewSession::new(vec![ticket]);
     session.open(review, None);
     session

@@ -1,12 +1,13 @@
 //! Work trees to try a proposal in. The front end runs the command.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 
 use super::Session;
 use crate::changeset::merge::MergeLabels;
-use crate::changeset::plan;
+use crate::changeset::{File, RepoPath, plan};
 use crate::decide;
 use crate::error::{Error, Result, codes};
 use crate::proposal::event::Check;
@@ -14,7 +15,9 @@ use crate::proposal::try_result::{self, TryResult};
 use crate::proposal::{self, Note, Proposal};
 use crate::repository::Repository;
 use crate::repository::trial::Trial;
+use crate::session::tree;
 use crate::store::Store;
+use crate::worktree::Worktree;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
@@ -64,6 +67,21 @@ pub fn open(store: &Store, proposal: &Proposal, as_proposed: bool) -> Result<Tri
     Ok(trial)
 }
 
+/// Linked work tree with the checkout's tracked and untracked files, and `files` in the place of
+/// their earlier contents. Ignored files are not included.
+pub fn open_on_files(store: &Store, files: &BTreeMap<RepoPath, Option<File>>) -> Result<Trial> {
+    let repository = store.repository();
+    let untracked = tree::untracked(repository)?;
+    let commit = tree::base(repository, tree::Base::Unsettled, &untracked)?;
+    let trial = Trial::new(repository.common_dir(), &commit)?;
+    if repository.is_sparse() {
+        trial.check_out_excluded(files.keys())?;
+    }
+    let tree = store.at(trial.directory())?.repository().worktree()?;
+    write(&tree, &files.iter().map(|(path, after)| (path, after.as_ref())).collect::<Vec<_>>())?;
+    Ok(trial)
+}
+
 /// The proposal on its original base.
 fn as_commit(repository: &Repository, proposal: &Proposal) -> Result<String> {
     let name = format!("refs/aye/pending/{}", proposal.id);
@@ -97,17 +115,19 @@ fn overlay(store: &Store, proposal: &Proposal, trial: &Trial) -> Result<()> {
             proposal.id
         )));
     }
-    tree.expect(plan.writes().map(|file| (&file.path, file.after.as_ref())))?;
+    write(&tree, &plan.writes().map(|file| (&file.path, file.after.as_ref())).collect::<Vec<_>>())
+}
+
+fn write(tree: &Worktree, files: &[(&RepoPath, Option<&File>)]) -> Result<()> {
+    tree.expect(files.iter().copied())?;
     // Deletions first: a file may become a directory.
-    for file in plan.writes().filter(|file| file.after.is_none()) {
-        tree.remove_file(&file.path)?;
+    for (path, _) in files.iter().filter(|(_, after)| after.is_none()) {
+        tree.remove_file(path)?;
     }
-    for file in plan.writes() {
-        if let Some(after) = &file.after {
-            tree.write_stored(&file.path, after)?;
-        }
-    }
-    Ok(())
+    files.iter().try_for_each(|(path, after)| match after {
+        Some(after) => tree.write_stored(path, after),
+        None => Ok(()),
+    })
 }
 
 pub fn result(

@@ -1,12 +1,13 @@
 //! Authority for a decision: by `--yes`, or by an answer at the terminal.
 
-use super::Context;
+use super::{Context, pager};
 use crate::decide;
 use crate::error::{Error, Result};
-use crate::prompt::{self, LineInput, Prompt};
+use crate::prompt::{self, Answer, Key, LineInput, Look, Prompt};
 use crate::proposal::event::Evidence;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Authority, Proposal, codes};
+use crate::render::style::Palette;
 use crate::store::Store;
 use crate::text::escape;
 
@@ -41,7 +42,7 @@ impl Context {
         asking: &AuthorityRequest<'_>,
         by_flag: Option<Authority>,
     ) -> Result<Option<Authority>> {
-        if by_flag.is_some() || self.choose(asking.question, &["y", "n"]).as_deref() != Some("y") {
+        if by_flag.is_some() || !self.confirm(asking.question, "yes") {
             return Ok(by_flag);
         }
         self.grant(store, asking, &Evidence::Terminal).map(Some)
@@ -115,26 +116,28 @@ impl Context {
         )
     }
 
-    /// Returns an answer that is one of `keys`; otherwise as [`Context::ask`].
-    pub fn choose(&mut self, question: &str, keys: &[&str]) -> Option<String> {
+    /// One key, without Enter; `None` after Esc, end of input and Ctrl-C, which also sets the exit
+    /// status.
+    pub fn choose(&mut self, question: &str, keys: &[Key]) -> Option<char> {
         let prompt = Prompt::new(console::Term::stderr(), self.marks_pastes());
+        let look = Look { palette: Palette::plain(), columns: pager::note_columns().unwrap_or(80) };
         prompt::forget_typed_ahead();
-        let answer = prompt.line(&format!("{question} [{}] ", keys.join("/")));
+        let answer = prompt.choose(question, keys, &look);
         self.advance_clock();
         match answer {
-            Ok(LineInput::Line(answer)) => {
-                let key = match answer.as_str() {
-                    "Y" | "yes" => "y".to_owned(),
-                    _ => answer,
-                };
-                Some(key).filter(|key| keys.contains(&key.as_str()))
-            }
-            Ok(LineInput::Escaped | LineInput::End) => None,
-            Ok(LineInput::Interrupt) | Err(_) => {
+            Ok(Answer::Key(key)) => Some(key),
+            Ok(Answer::Interrupt) | Err(_) => {
                 let _ = self.ends_with(130);
                 None
             }
+            Ok(_) => None,
         }
+    }
+
+    /// Esc is no.
+    pub fn confirm(&mut self, question: &str, yes: &'static str) -> bool {
+        let keys = [Key::new('y', yes), Key::new('n', "do nothing"), Key::new('?', "help")];
+        self.choose(question, &keys) == Some('y')
     }
 
     pub fn note_changed(&self, error: &Error) {

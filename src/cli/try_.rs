@@ -5,7 +5,7 @@ mod result_file;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use schemars::JsonSchema;
@@ -69,7 +69,7 @@ impl Args {
     }
 }
 
-pub(super) const SCHEMA: &str = "aye/try@1";
+const SCHEMA: &str = "aye/try@1";
 
 /// The document of `aye try`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -167,12 +167,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
 }
 
 /// `passed after 1.2 s, recorded`
-pub(super) fn how_it_ended(
-    exit_code: Option<i32>,
-    signal: i32,
-    duration_ms: u64,
-    recorded: bool,
-) -> String {
+fn how_it_ended(exit_code: Option<i32>, signal: i32, duration_ms: u64, recorded: bool) -> String {
     let how = match exit_code {
         Some(0) => "passed".to_owned(),
         Some(code) => format!("failed with exit status {code}"),
@@ -186,6 +181,18 @@ pub(super) fn how_it_ended(
 /// Passes stop signals on: aye survives to remove the work tree.
 fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<TrialEnd> {
     let stop = StopSignals::listen(&StopSignals::ALL)?;
+    let started = Instant::now();
+    let status = stop.wait(&mut start(words, trial, id, quiet)?)?;
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Ok(TrialEnd {
+        run: Run { exit_code: status.code(), duration_ms },
+        status: git::status_code(status),
+        interrupted: stop.was_signalled(),
+    })
+}
+
+/// `quiet` sends the command's output to standard error.
+pub(super) fn start(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<Child> {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).current_dir(trial.directory()).env(AYE_TRY, id);
     command.env("PWD", trial.directory());
@@ -194,8 +201,7 @@ fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<T
         // Standard output is the document's.
         command.stdout(Stdio::from(std::io::stderr()));
     }
-    let started = Instant::now();
-    let mut child = command.spawn().map_err(|error| {
+    command.spawn().map_err(|error| {
         let name = words[0].to_string_lossy();
         let code = match error.kind() {
             std::io::ErrorKind::NotFound | std::io::ErrorKind::PermissionDenied => {
@@ -205,12 +211,5 @@ fn execute(words: &[OsString], trial: &Trial, id: &str, quiet: bool) -> Result<T
         };
         Error::new(code, format!("cannot run '{name}': {error}"))
             .hint("the command runs in the top directory of the work tree; check its name and PATH")
-    })?;
-    let status = stop.wait(&mut child)?;
-    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(TrialEnd {
-        run: Run { exit_code: status.code(), duration_ms },
-        status: git::status_code(status),
-        interrupted: stop.was_signalled(),
     })
 }

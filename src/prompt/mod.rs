@@ -10,6 +10,7 @@
 mod full_screen;
 mod keys;
 mod pick;
+mod question;
 mod signals;
 
 use std::io;
@@ -20,6 +21,7 @@ pub use self::full_screen::FullScreen;
 pub use self::keys::KeyEvent;
 use self::keys::Raw;
 pub use self::pick::pick;
+pub use self::question::{Answer, Key, Look};
 pub use self::signals::SignalHold;
 
 pub const REASON_WANTED: &str = "a reason, please: the proposer gets it back";
@@ -42,6 +44,8 @@ pub enum KeyPress {
     Pasted,
     /// Decides nothing.
     Enter,
+    /// Decides nothing.
+    Escape,
     Nothing,
 }
 
@@ -66,6 +70,7 @@ impl Prompt {
         match raw.read() {
             KeyEvent::Char(c) => KeyPress::Char(c),
             KeyEvent::Enter => KeyPress::Enter,
+            KeyEvent::Escape => KeyPress::Escape,
             KeyEvent::Down => KeyPress::Char('j'),
             KeyEvent::Up => KeyPress::Char('k'),
             KeyEvent::Interrupt => KeyPress::Interrupt,

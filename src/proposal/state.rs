@@ -254,7 +254,17 @@ impl Status {
     }
 }
 
+/// First line of a description, or nothing.
+pub fn title(description: Option<&str>) -> &str {
+    description.and_then(|text| text.lines().next()).unwrap_or_default()
+}
+
 impl Proposal {
+    /// First line of the description, or nothing.
+    pub fn title(&self) -> &str {
+        title(self.description.as_deref())
+    }
+
     /// Expiry is computed: a wrong clock leaves no trace once corrected.
     pub fn status(&self, now: DateTime<Utc>) -> Status {
         match self.state {

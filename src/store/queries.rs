@@ -17,7 +17,7 @@ use crate::proposal::event::Subject;
 use crate::proposal::fold::undone_patch;
 use crate::proposal::history::History;
 use crate::proposal::steps::FileStep;
-use crate::proposal::{Data, Entry, Proposal, ProposalId, Status, StoredEvent, codes, id};
+use crate::proposal::{Data, Entry, Proposal, ProposalId, Status, StoredEvent, codes, id, state};
 
 /// Characters of a description beside an id, and of a staging id's date.
 const MOST_NAMED: usize = 40;
@@ -71,6 +71,13 @@ pub struct Summary {
     /// Full name of the branch that the current revision was made on.
     pub target_ref: Option<String>,
     pub space: Space,
+}
+
+impl Summary {
+    /// First line of the description, or nothing.
+    pub fn title(&self) -> &str {
+        state::title(self.description.as_deref())
+    }
 }
 
 #[derive(Clone, Debug, Default)]

@@ -145,7 +145,7 @@ fn one_that_cannot_be_planned_stays_and_the_rest_is_planned() {
         assert!(run.err().contains(&format!("aye reject {}", same.id)), "{run}");
     }
     let mut t = Terminal::start(repo.cmd(&["apply", "--by", "mallory"]), 60, 120);
-    t.sees("Apply 1").types("y\r");
+    t.sees("Apply 1").types("y");
     assert_eq!(t.ends(), 0);
     assert_eq!((repo.text("a.txt"), repo.text("n.txt")), (A.into(), "1\ntwo\n3\n".into()));
     // Where none can be planned, that is an error.

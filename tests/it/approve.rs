@@ -187,11 +187,11 @@ fn at_a_terminal_it_shows_what_an_apply_would_write() {
     repo.write("a.txt", "one\ntwo\nthree\nmine\n");
     let mut terminal = Terminal::start(repo.cmd(&["approve", &id]), 40, 100);
     terminal.sees("+2").sees("also").sees("+mine");
-    terminal.sees("[y/n]").types("n\r");
+    terminal.sees("[y,n,?]").types("n");
     assert_eq!(terminal.ends(), 1);
     assert_eq!(approvals(&repo, &id), []);
     let mut terminal = Terminal::start(repo.cmd(&["approve", &id]), 40, 100);
-    terminal.sees("[y/n]").types("y\r").sees("approved");
+    terminal.sees("[y,n,?]").types("y").sees("approved");
     assert_eq!(terminal.ends(), 0);
     assert_eq!(repo.item(&id)["approvals"][0]["evidence"], "terminal");
     // What was in the file beside it is not approved.

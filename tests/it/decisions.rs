@@ -737,16 +737,16 @@ fn the_last_decision_is_taken_back_without_an_id() {
     let reject = ["reject", &two, "--yes", "-m", "no"];
     repo.cmd(&reject).env("AYE_NOW", in_minutes(10)).run().ok();
     let mut t = undo();
-    t.sees(&two).sees("b.txt").sees("[y/n]").types("n\r");
+    t.sees(&two).sees("b.txt").sees("[y,n,?]").types("n");
     t.sees("nothing");
     t.ends();
     assert_eq!(status(&two), "rejected");
     let mut t = undo();
-    t.sees("[y/n]").types("y\r").sees("pending");
+    t.sees("[y,n,?]").types("y").sees("pending");
     assert_eq!(t.ends(), 0);
     assert_eq!((status(&one).as_str(), status(&two).as_str()), ("applied", "pending"));
     let mut t = undo();
-    t.sees(&one).sees("a.txt").sees("[y/n]").types("y\r");
+    t.sees(&one).sees("a.txt").sees("[y,n,?]").types("y");
     t.sees("undone");
     assert_eq!(t.ends(), 0);
     assert_eq!(status(&one), "pending");
@@ -771,20 +771,20 @@ fn a_question_says_what_it_is_about_and_a_no_has_a_reason() {
     let (one, many) = (propose("x\n"), propose(&"line\n".repeat(60)));
     let start = |args: &[&str]| Terminal::start(repo.cmd(args).env("TERM", "dumb"), 40, 120);
     let mut t = start(&["apply", &one]);
-    t.sees("bot").sees("Because so").sees("+x").sees("Apply").types("n\r");
+    t.sees("bot").sees("Because so").sees("+x").sees("Apply").types("n");
     t.ends();
     let mut t = start(&["reject", &one]);
-    t.sees("bot").sees("Because so").sees("+x").sees("Reject").types("y\r");
+    t.sees("bot").sees("Because so").sees("+x").sees("Reject").types("y");
     t.sees("because").types("\x1b").sees("nothing");
     t.ends();
     let mut t = start(&["reject", &one]);
-    t.sees("Reject").types("y\r").sees("because").types("\r").sees("reason");
+    t.sees("Reject").types("y").sees("because").types("\r").sees("reason");
     t.sees("because").types("not so\r").sees("rejected: a.txt");
     assert_eq!(t.ends(), 0);
     let shown = repo.aye(&["show", &one, "--json"]).ok().json();
     assert_eq!(shown["rejection_reason"], "not so");
     let mut t = start(&["reject", &many]);
-    t.sees("aye diff").sees("[y/n]").types("n\r").sees("nothing");
+    t.sees("aye diff").sees("[y,n,?]").types("n").sees("nothing");
     t.ends();
 }
 
@@ -805,7 +805,7 @@ fn all_of_an_agent_are_decided_by_one_question() {
     let start = |args: &[&str]| Terminal::start(repo.cmd(args).env("TERM", "dumb"), 60, 120);
     let mut t = start(&["apply", "--by", "bot"]);
     t.sees(&clash).sees("a.txt").sees("+x").sees("+y");
-    t.sees("Apply 2").sees("[y/n]").types("y\r").sees("applied");
+    t.sees("Apply 2").sees("[y,n,?]").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
     let statuses = || {
         let list = repo.aye(&["list", "--status", "all", "--json"]).ok().json();
@@ -818,7 +818,7 @@ fn all_of_an_agent_are_decided_by_one_question() {
     };
     assert_eq!(statuses(), ["applied", "applied", "pending", "pending", "pending"]);
     let mut t = start(&["reject", "--path", "c.txt"]);
-    t.sees("Reject 1").sees("[y/n]").types("y\r").sees("because").types("no\r");
+    t.sees("Reject 1").sees("[y,n,?]").types("y").sees("because").types("no\r");
     t.sees("rejected: c.txt");
     assert_eq!(t.ends(), 0);
     assert_eq!(statuses(), ["applied", "applied", "pending", "rejected", "pending"]);

@@ -217,11 +217,11 @@ fn what_expires_while_the_question_stands_is_not_decided() {
         let id = repo.agent("codex", &propose).ok().id();
         let args = [&verb[..1], &[id.as_str()], &verb[1..]].concat();
         let mut terminal = Terminal::start(repo.cmd(&args), 30, 100);
-        terminal.sees("[y/n]");
+        terminal.sees("[y,n,?]");
         support::until("it has expired", || {
             repo.aye(&["list", "--status", "expired"]).ok().out().contains(&id)
         });
-        terminal.types("y\r").sees("not_pending");
+        terminal.types("y").sees("not_pending");
         assert_eq!(terminal.ends(), 5, "{verb:?}: {}", terminal.text());
         assert_eq!(repo.text("f"), "a b\n");
         let kinds = repo.kinds(&id);

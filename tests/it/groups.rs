@@ -37,7 +37,7 @@ fn terminal(repo: &Repo, args: &[&str]) -> Terminal {
 fn a_group_is_applied_at_a_terminal_and_named_in_each_event() {
     let (repo, ids) = scene();
     let mut t = terminal(&repo, &["apply", "--by", "bot"]);
-    t.sees(&ids[3]).sees("Apply 3").types("y\r");
+    t.sees(&ids[3]).sees("Apply 3").types("y");
     assert_eq!(t.ends(), 0);
     assert_eq!(
         ["a", "b", "c", "d"].map(|path| repo.text(path)),
@@ -53,7 +53,7 @@ fn a_group_is_applied_at_a_terminal_and_named_in_each_event() {
 fn a_group_is_rejected_at_a_terminal() {
     let (repo, _) = scene();
     let mut t = terminal(&repo, &["reject", "--by", "bot"]);
-    t.sees("Reject 4").types("y\r").sees("because").types("no\r");
+    t.sees("Reject 4").types("y").sees("because").types("no\r");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.aye(&["list", "--json"]).ok().json()["count"], 1);
     let groups = groups(&repo);

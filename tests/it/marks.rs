@@ -202,10 +202,10 @@ mod at_a_terminal {
     fn the_question_of_apply_has_them() {
         let (repo, ids) = scene();
         let mut t = start(&repo, &["apply", &ids[1]]);
-        t.sees("! secret: s.env:1: ").sees("(marks: secret)?").types("n\r");
+        t.sees("! secret: s.env:1: ").sees("(marks: secret) [").types("n");
         t.ends();
         let mut t = start(&repo, &["apply", "--by", "bot"]);
-        t.sees("! secret: s.env:1: ").sees("3 of 5").types("n\r");
+        t.sees("! secret: s.env:1: ").sees("3 of 5").types("n");
         t.ends();
         assert_eq!(statuses(&repo, &ids), ["pending"; 5]);
     }

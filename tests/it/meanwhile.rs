@@ -14,7 +14,7 @@ fn scene() -> (Repo, String) {
 /// Runs the command, does `meanwhile` while it asks, and says yes; what it has said, and its exit status.
 fn asked(repo: &Repo, args: &[&str], meanwhile: impl FnOnce(&Repo)) -> (String, u32) {
     let mut terminal = Terminal::dumb(repo.cmd(args));
-    terminal.sees("[y/n]");
+    terminal.sees("[y,n,?]");
     meanwhile(repo);
     terminal.types("y\n");
     let status = terminal.ends();
@@ -24,7 +24,7 @@ fn asked(repo: &Repo, args: &[&str], meanwhile: impl FnOnce(&Repo)) -> (String, 
 #[track_caller]
 fn refused((text, status): &(String, u32), code: &str, expected: u32) {
     assert!(text.contains(&format!("error[{code}]")), "{text}");
-    assert_eq!((*status, text.matches("[y/n]").count()), (expected, 1), "{text}");
+    assert_eq!((*status, text.matches("[y,n,?]").count()), (expected, 1), "{text}");
 }
 
 fn revise(repo: &Repo, id: &str) {
@@ -77,9 +77,9 @@ fn a_purge_is_asked_for_again_where_the_policy_has_changed() {
 fn a_mark_and_a_publication_are_of_what_was_shown() {
     let (repo, id) = scene();
     let mut t = Terminal::dumb(repo.cmd(&["apply", &id, "--mark-only"]));
-    t.sees("[y/n]");
+    t.sees("[y,n,?]");
     repo.agent("codex", &["comment", &id, "-m", "wait"]).ok();
-    t.types("y\n").sees("shown").sees("[y/n]").types("n\n");
+    t.types("y\n").sees("shown").sees("[y,n,?]").types("n\n");
     t.ends();
     repo.aye(&["show", &id]).ok().says("pending");
     let private = repo

@@ -35,10 +35,10 @@ fn a_rejection_ends_with_esc_and_takes_a_paste_as_one_line() {
     staged(&repo);
     let reject = ["reject", "--latest"];
     let mut terminal = Terminal::start(repo.cmd(&reject), 30, 100);
-    terminal.sees("[y/n]").types("y\r").sees("): ").types("\x1b");
+    terminal.sees("[y,n,?]").types("y").sees("): ").types("\x1b");
     assert_eq!(terminal.ends(), 1);
     let mut terminal = Terminal::start(repo.cmd(&reject), 30, 100);
-    terminal.sees("[y/n]").types("y\r").sees("): ");
+    terminal.sees("[y,n,?]").types("y").sees("): ");
     terminal.types("\x1b[200~not\nso\x1b[201~").sees("so").types("\r").sees("rejected");
     assert_eq!(terminal.ends(), 0);
     let log = repo.aye(&["log", "--json"]).ok().json();
@@ -70,9 +70,9 @@ fn apply_shows_what_it_asks_about() {
     let mut terminal = Terminal::start(repo.cmd(&["apply", "--latest"]), 50, 100);
     terminal.sees("+Because.").sees("index.md").sees("Apply ");
     edit(&repo, "Mine.");
-    terminal.types("y\r").sees("again").sees("Mine.").sees("Apply ");
+    terminal.types("y").sees("again").sees("Mine.").sees("Apply ");
     assert!(!decisions(&repo).contains("use-postgres"));
-    terminal.types("y\r").sees("applied");
+    terminal.types("y").sees("applied");
     assert_eq!(terminal.ends(), 0);
     assert!(decisions(&repo).contains("use-postgres") && decisions(&repo).contains("Mine."));
     repo.aye(&["check"]).lacks(&id);

@@ -31,8 +31,8 @@ fn a_review_ends_with_what_came_in_meanwhile() {
     let new = propose(&repo, "two", "c.txt");
     let args = ["revise", &revised, "b.txt", "--old", "two", "--new", "deux", "-q"];
     repo.agent("one", &args).ok();
-    t.types("R").sees("because").types("no\r").sees("]? ").types("W");
-    t.sees("Write").types("y").sees("rejected");
+    t.types("R").sees("because").types("no\r").sees("]? ").types("qw");
+    t.sees("Decided:").sees("Write").types("y").sees("rejected");
     t.sees("meanwhile: ").sees("two").sees("meanwhile: ").sees("one");
     assert_eq!(t.ends(), 0);
     let pending = repo.aye(&["list", "--json"]).ok().json();

@@ -526,7 +526,7 @@ fn at_a_terminal_what_goes_is_said_before_the_question() {
     for (answer, status) in [("n\n", 1), ("y\n", 0)] {
         let cmd = repo.cmd(&["purge", &id, "-m", "a key in it"]).env("TERM", "dumb");
         let mut t = Terminal::start(cmd, 30, 100);
-        t.sees("purged").sees("[y/n]").types(answer);
+        t.sees("purged").sees("[y,n,?]").types(answer);
         assert_eq!(t.ends(), status, "{}", t.text());
         assert!(!t.text().contains(SECRET), "{}", t.text());
         assert_eq!(reachable(&repo).contains(SECRET), status == 1);

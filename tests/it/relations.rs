@@ -252,7 +252,7 @@ fn a_stack_for_the_same_lines_is_taken_in_one_review() {
     t.sees("conflict").sees("Settle").sees("]? ").types("q");
     t.ends();
     let mut t = Terminal::review(&repo, &[]);
-    t.sees("]? ").types("y").sees("top").sees("]? ").types("<").sees("]? ").types("n");
+    t.sees("]? ").types("y").sees("top").sees("]? ").types("<").sees("]? ").types("R");
     t.sees("): ").types("no\r").sees(&upper).sees("conflict");
     t.sees("Settle").sees("]? ").types("<").sees("]? ").types("A");
     t.sees("top").sees("+LINE FIVE").sees("]? ").types("y").sees("Write");

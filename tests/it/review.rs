@@ -107,9 +107,10 @@ fn the_summary_has_what_was_kept_about_proposals_ahead() {
     t.sees("kept");
     assert_eq!(t.ends(), 0);
     let mut t = review(&repo, &[]);
-    t.sees("(1/3) prop_").types("A").sees("(2/3) prop_").types("W");
+    t.sees("(1/3) prop_").types("A").sees("(2/3) prop_").types("qw").sees("Decided:");
     t.sees("apply").sees("reject").sees("stays").sees("Write");
-    t.types("<").sees("(1/3) prop_").types("W").sees("Write").types("y").sees("rejected");
+    t.types("<").sees("(1/3) prop_").types("qw").sees("Decided:").sees("Write these");
+    t.types("y").sees("rejected");
     assert_eq!(t.ends(), 0);
     let count = |status: &str| {
         let list = repo.aye(&["list", "--status", status, "--json"]).ok().json();
@@ -176,25 +177,25 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_goes_on() {
 }
 
 #[test]
-fn leaving_everything_out_is_asked_about_once_and_about_that_proposal() {
+fn a_proposal_of_which_nothing_is_taken_is_asked_about_on_the_last_screen() {
     let (repo, id) = three_hunks();
     let other = rewrite(&repo, "b.txt", "new\n", "A file");
     let mut t = review(&repo, &[]);
     t.sees("(1/2)").sees("]?").types(">").sees("(2/2)").sees("]?").types("n");
-    t.sees("hunk").listens().types("\u{1b}").sees("Decided:").sees("]?");
-    t.types("qk").ends();
-    drop(t);
-    let mut t = review(&repo, &[]);
-    t.sees("(1/2)").sees("]?").types(">").sees("[not").sees("]?").types("<");
-    t.sees("(1/2)").sees("]?").types(">").sees("(2/2)").sees("]?").types("y").sees("Decided:");
-    t.sees("]?").types("u").sees("undone").sees("[not").sees("]?").types("y").sees("]?");
-    t.types("<").sees("[taken]").sees("]?").types("n").sees("taken.").listens().types("\u{3}");
-    t.sees("kept");
-    assert_eq!(t.ends(), 130);
-    assert_eq!(t.text().matches("No hunk is taken").count(), 1);
+    t.sees(&other).sees("reject it [y,n,?]?").types("n").sees("Decided:").sees("]?");
+    t.types("u")
+        .sees("undone")
+        .sees("]?")
+        .types("n")
+        .sees("Decided:")
+        .sees("]?")
+        .types("qk")
+        .ends();
+    assert_eq!(t.text().matches("reject it [").count(), 1);
     let mut t = review(&repo, &[&other]);
-    t.sees("[not").sees("]?").types("y").sees("]?").types("<").sees("[taken]").sees("]?");
-    t.types("n").sees("because").types("no\r").sees("reject: no").sees("]?").types("y");
+    t.sees("[not").sees("]?").types("y").sees("Decided:").sees("]?").types("<").sees("[taken]");
+    t.sees("]?").types("n").sees("reject it [").types("?").sees("reason").sees("reject it [");
+    t.types("y").sees("because").types("no\r").sees("reason: no").sees("]?").types("y");
     t.sees("rejected");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.item(&id)["status"], "pending");
@@ -213,7 +214,7 @@ fn a_comment_is_written_once_though_the_decision_fails() {
     let mut t = review(&repo, &[]);
     // What was to be applied does not fit any more, so that it is asked about again.
     t.sees("conflict: a.txt").sees("(1/3) Settle").types("R").sees("because");
-    t.types("late\r").sees("reject: late").sees("]?").types("y").sees("rejected");
+    t.types("late\r").sees("reason: late").sees("]?").types("y").sees("rejected");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.item(&id)["comments"].as_array().unwrap().len(), 1);
 }
@@ -323,7 +324,7 @@ fn pasted_text_decides_nothing_and_lines_take_it() {
     t.sees("(1/3)").sees("]?").listens().types(&paste("yyy\rA\ry\r"));
     t.sees("decides").sees("(1/3)");
     t.types("R").sees("because").types(&paste("two\r\nlines\n")).sees("two  lines");
-    t.types("\r").sees("reject: two  lines").sees("Write").types(&paste("y"));
+    t.types("\r").sees("reason: two  lines").sees("Write").types(&paste("y"));
     t.sees("decides").sees("Write").types("qk").sees("kept");
     assert_eq!(t.ends(), 0);
     assert!(t.is_sane());
@@ -368,7 +369,7 @@ fn a_signal_at_any_prompt_leaves_the_terminal_as_it_was() {
     }
     let (repo, id) = three_hunks();
     let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
-    t.sees("[y/n]").listens().signal(Signal::TERM);
+    t.sees("[y,n,?]").listens().signal(Signal::TERM);
     assert_ne!(t.ends(), 0);
     assert!(t.is_sane());
     assert_eq!(repo.item(&id)["status"], "pending");
@@ -379,7 +380,7 @@ fn rejecting_needs_a_reason_and_the_proposer_gets_it() {
     let (repo, id) = three_hunks();
     let mut t = review(&repo, &[]);
     t.sees("(1/3)").types("R").sees("because").types("\r").sees("reason");
-    t.types("wrong lines\r").sees("reject: wrong lines").sees("Write").types("y").sees("rejected");
+    t.types("wrong lines\r").sees("reason: wrong lines").sees("Write").types("y").sees("rejected");
     assert_eq!(t.ends(), 0);
     let shown = repo.item(&id);
     assert_eq!(shown["status"], "rejected");
@@ -395,7 +396,11 @@ fn comments_go_back_and_a_revision_shows_what_changed_since() {
     t.sees("a.txt:23;").sees("(2/3)").types("c").sees("Comment").types("99: no line\r");
     t.sees("a.txt:21;").sees("(2/3)").types("u").sees("undone");
     t.sees("(2/3)").types("x").sees("): ").types("not line 20\r");
-    t.sees("request changes: not line 20, 2 comments").sees("Write").types("y").sees("sent");
+    t.sees("request changes, 2 comments")
+        .sees("reason: not line 20")
+        .sees("Write")
+        .types("y")
+        .sees("sent");
     assert_eq!(t.ends(), 0);
     let shown = repo.item(&id);
     assert_eq!(shown["status"], "pending");
@@ -433,11 +438,17 @@ fn every_looking_key_looks_and_decides_nothing() {
     t.types("/").sees("Search").types("Changed 20\r").sees("found").sees("(3/3)");
     t.types("/").sees("Search").types("changed 20\r").sees("(2/3)");
     t.types("w").sees("-line 20").sees("(2/3)").types("w").sees("-line 20").sees("(2/3)");
-    t.types("v").sees("[-line-]{+changed+} 20").sees("(2/3)").types("v").sees("-line 20");
+    t.types("W").sees("[-line-]{+changed+} 20").sees("(2/3)").types("W").sees("-line 20");
     t.sees("(2/3)").types("o").sees(" line 0\n").sees(" line 39").sees("(2/3)");
     t.types("p").sees("changed").sees("+changed 35").sees("(2/3)");
     t.types("?").sees("take").sees("Esc").sees("(2/3)");
-    t.types("g").sees("Esc").types("9\r").sees("number").sees("(2/3)");
+    t.types("g")
+        .sees("Esc")
+        .types("9\r")
+        .sees("not among")
+        .sees("Esc")
+        .types("\u{1b}")
+        .sees("(2/3)");
     t.types("q").sees("Nothing");
     assert_eq!(t.ends(), 0);
 }
@@ -509,7 +520,8 @@ fn the_files_of_a_large_proposal_are_listed_and_gone_to() {
     t.types("g").sees("> 4  a/2.txt  @@").sees("Esc").types("2\r").sees("(2/5)");
     t.types("y").sees("(3/5)").types("f").sees("a/1.txt");
     t.sees("Esc").types("b.t\r").sees("b.txt").sees("(5/5)");
-    t.types("f").sees("Esc").types("a/\r").sees("several").sees("(5/5)");
+    t.types("f").sees("Esc").types("a/\r").sees("several").sees("Esc");
+    t.types("\u{1b}").sees("(5/5)");
     t.types("f").sees("Esc").types("1\r").sees("(1/5)").types("qk");
     assert_eq!(t.ends(), 0);
 }
@@ -586,8 +598,7 @@ fn deletions_and_binaries_are_one_question_each() {
     repo.aye(&["propose", "gone", "--delete", "-m", "Unused"]).ok();
     let mut t = review(&repo, &[]);
     t.sees("gone (deleted)").sees("-a").sees("Take").types("n");
-    t.sees("hunk").sees("because").types("\u{1b}").sees("stays");
-    t.sees("]?").types("qk");
+    t.sees("reject it [").types("n").sees("stays").sees("]?").types("qk");
     assert_eq!(t.ends(), 0);
     let mut t = review(&repo, &[]);
     t.sees("earlier").sees("[not").sees("deletion").types("y");
@@ -624,31 +635,6 @@ fn a_repository_cannot_name_a_program() {
     t.types("t").sees("'t'").types("q");
     assert_eq!(t.ends(), 0);
     assert!(!trap.exists());
-}
-
-#[test]
-fn a_proposal_is_tried_and_the_result_is_kept() {
-    let (repo, id) = three_hunks();
-    let test = "grep -q 'changed 5' a.txt && echo seen && exit $(cat ../../../../../status)";
-    let own = repo.user_config(&[("aye.tryCommand", test)]);
-    let status = repo.outer().join("status");
-    std::fs::write(&status, "0\n").unwrap();
-    let cmd = command(&repo, &["review"]).env("GIT_CONFIG_GLOBAL", own);
-    let mut t = Terminal::start(cmd, 30, 100);
-    t.sees("(1/3)").sees("]?").types("t").sees("seen").sees("passed").sees("(1/3)");
-    std::fs::write(&status, "3\n").unwrap();
-    t.types("t").sees("seen").sees("failed").sees("(1/3)");
-    // Trying decides nothing, and there is nothing to undo.
-    t.types("q").sees("Nothing");
-    assert_eq!(t.ends(), 0);
-    assert!(t.is_sane());
-    let checks = repo.item(&id)["checks"].clone();
-    let codes: Vec<_> = checks.as_array().unwrap().iter().map(|c| c["exit_code"].clone()).collect();
-    assert_eq!(codes, [0, 3]);
-    assert_eq!(repo.text("a.txt"), lines(|_| None));
-    let mut t = review(&repo, &[]);
-    t.sees("tried: sh -c").sees(" 3, just now").sees("(1/3)").types("q");
-    assert_eq!(t.ends(), 0);
 }
 
 #[test]
@@ -741,7 +727,7 @@ fn a_part_that_conflicts_leaves_the_proposal_as_it_was() {
 fn single_questions_leave_the_cursor_where_they_found_it() {
     let (repo, id) = three_hunks();
     let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
-    t.sees("prop_").sees("[y/n]").listens().types("\u{3}").sees("nothing");
+    t.sees("prop_").sees("[y,n,?]").listens().types("\u{3}").sees("nothing");
     assert_eq!(t.ends(), 130);
     assert!(t.is_sane());
     let raw = String::from_utf8_lossy(t.raw()).into_owned();
@@ -749,20 +735,20 @@ fn single_questions_leave_the_cursor_where_they_found_it() {
     assert!(raw.rfind("\u{1b}[?2004l") > raw.rfind("\u{1b}[?2004h"), "{raw:?}");
     // A pasted word with a y in it is no yes.
     let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
-    t.sees("[y/n]").types("\u{1b}[200~yes, by all means\r\u{1b}[201~").rests().types("\r");
-    t.sees("nothing");
+    t.sees("[y,n,?]").types("\u{1b}[200~yes, by all means\r\u{1b}[201~").sees("decides nothing");
+    t.sees("[y,n,?]").rests().types("\r").sees("[y,n,?]").rests().types("n").sees("nothing");
     assert_eq!(t.ends(), 1);
     assert_eq!(repo.text("a.txt"), lines(|_| None));
-    for keys in ["\r", "y\u{7f}n\r", "yq\r"] {
+    for keys in ["\u{1b}", "n", "\u{4}"] {
         let mut t = Terminal::start(command(&repo, &["apply", &id]), 24, 80);
-        t.sees("[y/n]").types(keys).sees("nothing");
+        t.sees("[y,n,?]").listens().types(keys).sees("nothing");
         assert_eq!(t.ends(), 1, "{keys:?}");
     }
     // A dumb terminal gets no escape sequences.
-    for (answer, status) in [("\n", 1), ("n\n", 1), ("y\n", 0)] {
+    for (answer, status) in [("\u{1b}", 1), ("n", 1), ("y", 0)] {
         let cmd = command(&repo, &["apply", &id]).env("TERM", "dumb");
         let mut t = Terminal::start(cmd, 24, 80);
-        t.sees("[y/n]").types(answer);
+        t.sees("[y,n,?]").listens().types(answer);
         assert_eq!(t.ends(), status, "{answer:?}");
         assert!(!t.raw().contains(&0x1b), "{}", String::from_utf8_lossy(t.raw()));
     }

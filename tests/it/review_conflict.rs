@@ -36,7 +36,7 @@ fn a_conflict_is_settled_by_an_edit() {
     for key in ["y", "a", "A"] {
         t.types(key).sees("fit");
     }
-    t.types("O").sees("-line 5").sees("+A").sees("Settle");
+    t.types("p").sees("-line 5").sees("+A").sees("Settle");
     t.types("e").sees("-changed").sees("+merged").sees("write:").sees("-changed");
     t.sees("+merged").sees("Write").types("y").sees("applied");
     assert_eq!(t.ends(), 0);
@@ -142,9 +142,8 @@ fn what_was_changed_is_not_deleted_unseen() {
     t.sees("! conflict: f.txt");
     // What is typed before a question reads is not an answer to it.
     t.sees("Settle").sees("]? ").types("y").sees("fit").sees("]? ").types("e");
-    t.sees("here").sees("]? ").types("n").sees("hunk");
-    t.sees("pending): ").types("\x1b").sees("taken").sees("Quit").sees("]? ");
-    t.types("qk");
+    t.sees("here").sees("]? ").types("n").sees("reject it [").types("n").sees("Go back");
+    t.sees("]? ").types("qk");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("f.txt"), "two\n");
 }

@@ -75,7 +75,7 @@ fn the_overview_fits_on_the_screen_and_leads_anywhere() {
     t.types("L").sees("26 pending").sees("]? ").types("99\r").sees("'99'");
     t.sees("]? ").types("/").types(&made[20].0[..12]).sees("1 of 26 pending").types("\r\r");
     t.sees("/26) prop_").sees(&made[20].0[5..]).sees("]? ").types("y");
-    t.sees("]? ").types("L").sees("[to apply]").sees("]? ").types("W").sees("Decided:");
+    t.sees("]? ").types("L").sees("[to apply]").sees("]? ").types("qw").sees("Decided:");
     t.sees("]? ").types("y").sees("applied, 1 file");
     assert_eq!(t.ends(), 0);
     assert_eq!(statuses(&repo, &made)[20], "applied");
@@ -177,7 +177,7 @@ fn a_mark_goes_with_the_proposal_that_it_was_about() {
     }
     let mut t = review(&repo, &[]);
     t.sees("4 pending").sees("⇄").sees("Enter").types("A");
-    t.sees("apply [y,p,n]?").types("y").sees("applied, 1 file").sees("3 pending");
+    t.sees("apply [y,p,n,?]?").types("y").sees("applied, 1 file").sees("3 pending");
     t.sees("Enter");
     let screen = t.screen();
     let board = &screen[screen.rfind("3 pending").expect("the overview")..];

@@ -84,8 +84,14 @@ fn single_lines_of_a_hunk_are_taken() {
     repo.cmd(&args).env("AYE_AGENT", "bot").stdin(new).run().ok();
     let mut t = Terminal::review(&repo, &[]);
     t.sees("]? ").types("l").sees("1 -2").sees("5 +four");
-    t.sees("Lines").types("9\r").sees("]? ");
-    t.types("l").sees("Lines").types("1-2,5\r").sees("[edited]").sees("]? ").types("y");
+    t.sees("Lines")
+        .types("9\r")
+        .sees("not among")
+        .sees("Lines")
+        .types("1-2,5\r")
+        .sees("[edited]")
+        .sees("]? ")
+        .types("y");
     t.sees("applied");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("a.txt"), "1\ntwo\n3\n4\nfour\n5\n");

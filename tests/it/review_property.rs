@@ -137,7 +137,7 @@ impl World {
             settle(&mut t);
         }
         if !is_last_screen(&t) {
-            t.types("W");
+            t.types("qw");
             settle(&mut t);
         }
         if let Some(which) = late {
@@ -145,7 +145,7 @@ impl World {
         }
         t.types(if is_last_screen(&t) && writes { "y" } else { "q" });
         // Where something was revised meanwhile it goes on, and asks again.
-        if t.is_asked_or_over(&["]? ", "leave it pending): "]).is_some() {
+        if t.is_asked_or_over(&["]? "]).is_some() {
             t.types("\u{3}");
         }
         t.ends();
@@ -157,10 +157,12 @@ impl World {
     }
 }
 
-/// Waits for the next question; leaving everything out asks for a reason, which is not given.
+/// Waits for the next question. A proposal of which nothing is taken stays pending.
 fn settle(t: &mut Terminal) {
-    if t.is_asked_or_over(&["]? ", "leave it pending): "]) == Some(1) {
-        t.types("\u{1b}").sees("]? ");
+    while t.is_asked_or_over(&["]? "]).is_some()
+        && t.text().lines().last().is_some_and(|line| line.contains("reject it"))
+    {
+        t.types("n");
     }
 }
 

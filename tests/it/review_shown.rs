@@ -92,7 +92,7 @@ fn an_edit_that_was_saved_or_planted_is_where_the_editor_begins() {
     // It decides nothing: the proposal itself is written.
     let mut t = review(&repo);
     t.sees("edited earlier").sees("+harmless").sees("(1/1)").types("y");
-    t.sees(&format!("{id} will")).sees("+harmless").sees("Write");
+    t.sees(&format!("{id} (why) will")).sees("+harmless").sees("Write");
     t.types("u").sees("(1/1)").sees("]?").types("qk").ends();
 
     // It stays to be looked at, and is written once an editor has shown it, and the last screen.
@@ -174,7 +174,7 @@ fn a_moved_base_is_reviewed_as_it_will_be_written() {
     t.sees("moved");
     t.sees(" [prod]").sees("-login_without_password = false").sees("]?");
     assert!(!t.text().contains("[test]"), "{}", t.text());
-    t.types("O").sees("As").sees("[test]").sees("]?");
+    t.types("p").sees("As it was").sees("[test]").sees("]?");
     t.types("y").sees("write:").sees(" [prod]").sees("+login_without_password = true");
     t.sees("Write").types("y").sees("applied");
     assert_eq!(t.ends(), 0);

@@ -1,4 +1,4 @@
-//! `t` in a review: what is tried is what is on the screen, or it is said that it is not.
+//! `t` in a review runs the reviewer's command on exactly what is taken so far.
 
 use crate::support::Repo;
 use crate::support::terminal::Terminal;
@@ -20,58 +20,52 @@ fn review(repo: &Repo, command: &str) -> Terminal {
     t
 }
 
-fn checks(repo: &Repo, id: &str) -> usize {
-    let shown = repo.item(id);
-    shown["checks"].as_array().map_or(0, Vec::len)
-}
-
 #[test]
-fn a_revision_that_came_meanwhile_is_not_tried_in_its_place() {
+fn nothing_taken_is_not_tried() {
     let repo = Repo::with(&[("a.txt", lines(|_| None))]);
-    let id = propose(&repo, &["--old", "5\n6", "--new", "five\n6"]);
+    propose(&repo, &["--old", "5\n6", "--new", "five\n6"]);
     let mut t = review(&repo, "echo ran");
-    repo.agent("bot", &["revise", &id, "a.txt", "--old", "5\n6", "--new", "cinq\n6"]).ok();
-    t.types("t").sees(&id).sees("+cinq").sees("]? ");
-    assert_eq!(checks(&repo, &id), 0);
-    t.types("t").sees("ran").sees("]? ");
-    repo.agent("bot", &["reject", &id]).ok();
-    t.types("t").sees("meanwhile");
+    t.types("t").sees("nothing is taken").sees("]? ").types("q");
     assert_eq!(t.ends(), 0);
-    assert_eq!(checks(&repo, &id), 1);
+    assert!(!t.text().contains("ran"));
 }
 
 #[test]
-fn what_stands_on_something_that_is_not_applied_is_not_tried() {
-    let repo = Repo::with(&[("a.txt", lines(|_| None))]);
-    let lower = propose(&repo, &["--old", "5\n6", "--new", "five\n6"]);
-    let upper = propose(&repo, &["--on", &lower, "--old", "five\n6", "--new", "FIVE\n6"]);
-    let mut t = review(&repo, "echo ran");
-    t.types("y").sees(&lower).sees("]? ").types("t").sees(&lower).sees("--as-proposed");
-    t.sees("]? ").types("qk").sees("kept");
-    t.ends();
-    // Applied, and not committed: HEAD, which a trial is made on, does not have it.
-    repo.aye(&["apply", &lower, "--yes"]).ok();
-    let mut t = review(&repo, "echo ran");
-    t.types("t").sees("tried: ").sees("]? ").types("q");
-    assert_eq!(t.ends(), 0);
-    assert_eq!(checks(&repo, &upper), 0);
-    repo.commit("Five");
-    let mut t = review(&repo, "grep -q FIVE a.txt && echo ran");
-    t.types("t").sees("ran").sees(&upper).sees("]? ").types("q");
-    t.ends();
-    assert_eq!(checks(&repo, &upper), 1);
-}
-
-#[test]
-fn what_is_left_out_is_tried_all_the_same_and_that_is_said() {
-    let repo = Repo::with(&[("a.txt", lines(|_| None))]);
+fn exactly_what_is_taken_so_far_is_tried_on_the_files_as_they_are() {
+    let repo = Repo::with(&[("a.txt", lines(|_| None)), ("b.txt", "b\n".into())]);
     let new =
         lines(|n| [(5, "five"), (30, "thirty")].iter().find(|(at, _)| *at == n).map(|it| it.1));
     let args = ["propose", "a.txt", "--content-file", "-", "-q"];
     repo.cmd(&args).env("AYE_AGENT", "bot").stdin(&new).run().ok();
-    let mut t = review(&repo, "grep -c '[a-z]' a.txt; false");
-    t.types("t").sees("2\n").sees("recorded").sees("]? ");
-    t.types("n").sees("(2/2)").sees("]? ").types("t").sees("2\n").sees("whole").sees("]? ");
-    t.types("qk");
+    let second = ["propose", "new.txt", "--content", "n", "-q"];
+    repo.agent("bot", &second).ok();
+    // Not committed, and not tracked.
+    repo.write("b.txt", "changed\n");
+    repo.write("mine.txt", "mine\n");
+    let mut t = review(&repo, "grep [a-z] a.txt; cat b.txt mine.txt new.txt 2>&1; pwd; false");
+    t.types("n").sees("(2/2)").sees("]? ").types("y").sees("(2/2) prop_").sees("]? ");
+    t.types("t").sees("thirty").sees("changed").sees("mine").sees("new.txt: No such");
+    t.sees("exit status 1").sees("1 proposal").sees("]? ");
+    assert!(!t.text().split("thirty").last().is_some_and(|text| text.contains("five")));
+    // The last screen has the result, and that it is about less than what is decided.
+    t.types("y").sees("Decided").sees("exit status 1").sees("since").sees("]? ");
+    t.types("t").sees("mine\nn").sees("2 proposals").sees("]? ").types("<").sees("]? ");
+    t.types("y").sees("Decided").sees("2 proposals\n").sees("]? ").types("qk");
     t.ends();
+    // Nothing is written, and nothing is left.
+    assert_eq!(repo.text("a.txt"), lines(|_| None));
+    assert_eq!(repo.git(&["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn a_revision_that_came_meanwhile_is_not_tried_in_its_place() {
+    let repo = Repo::with(&[("a.txt", lines(|_| None)), ("b.txt", "b\n".into())]);
+    let id = propose(&repo, &["--old", "5\n6", "--new", "five\n6"]);
+    repo.agent("bot", &["propose", "b.txt", "--old", "b", "--new", "B", "-q"]).ok();
+    let mut t = review(&repo, "echo ran");
+    t.types("y").sees("(2/2) prop_").sees("]? ");
+    repo.agent("bot", &["revise", &id, "a.txt", "--old", "5\n6", "--new", "cinq\n6"]).ok();
+    t.types("t").sees("not tried").sees("]? ").types("qk");
+    t.ends();
+    assert!(!t.text().contains("ran"));
 }

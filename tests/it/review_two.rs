@@ -84,8 +84,8 @@ fn lists_show_what_was_answered_about_that_revision() {
 fn what_was_sent_back_is_asked_again() {
     let (repo, ids) = scene();
     let mut t = review(&repo);
-    t.types("x").sees("): ").types("why\r").sees("(2/2)").sees("]? ").types("W");
-    t.sees("Write").sees("]? ").types("y").sees("sent");
+    t.types("x").sees("): ").types("why\r").sees("(2/2)").sees("]? ").types("qw");
+    t.sees("Decided:").sees("Write").sees("]? ").types("y").sees("sent");
     assert_eq!(t.ends(), 0);
     repo.agent("bot", &["revise", &ids[0], "a.txt", "--old", "2", "--new", "deux"]).ok();
     let cmd = repo.cmd(&["review", &ids[0]]).env("TERM", "dumb");

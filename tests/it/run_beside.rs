@@ -181,7 +181,7 @@ fn a_persons_lines_beside_what_was_left_out_are_not_the_agents() {
     let id = only(&repo);
     let part = ["apply", id.as_str(), "--hunks", "1", "--split-rest"];
     let mut t = Terminal::start(repo.cmd(&part), 60, 120);
-    t.sees("Apply ").types("y\r");
+    t.sees("Apply ").types("y");
     assert_eq!(t.ends(), 0);
     let rest = proposed(&repo);
     repo.aye(&["session", "submit", "x"]).ok();

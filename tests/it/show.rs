@@ -78,7 +78,7 @@ fn sensitive_paths_are_pointed_out_everywhere() {
         {
             let mut shown =
                 crate::support::terminal::Terminal::start(repo.cmd(&["apply", id]), 40, 100);
-            shown.sees(line).sees("[y/n]").types("n\r");
+            shown.sees(line).sees("[y,n,?]").types("n");
             shown.ends();
         }
     }
@@ -143,7 +143,7 @@ fn the_only_pending_proposal_needs_no_id() {
     }
     repo.agent("codex", &["reject"]).fails("revision_required", 4);
     let mut terminal = Terminal::start(repo.cmd(&["apply"]), 30, 100);
-    terminal.sees(&id).sees("[y/n]").types("n\r");
+    terminal.sees(&id).sees("[y,n,?]").types("n");
     terminal.ends();
     let other = propose("b", "B");
     let json = repo.aye(&["show", "--json"]).fails("usage", 2).json();

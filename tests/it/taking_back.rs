@@ -48,7 +48,7 @@ fn what_was_decided_in_one_go_is_taken_back_together() {
     repo.aye(&["reject", &two, "--yes", "-m", "no"]).ok();
     repo.aye(&["comment", &three, "--request-changes", "-m", "no"]).ok();
     let mut terminal = Terminal::start(repo.cmd(&["undo"]), 24, 100);
-    terminal.sees("Undo").types("a\r");
+    terminal.sees("Undo").types("a");
     assert_eq!(terminal.ends(), 0);
     let screen = terminal.text();
     assert!(screen.contains("sent") && screen.contains("rejected"), "{screen}");

@@ -163,9 +163,9 @@ fn what_was_rejected_meanwhile_is_not_committed() {
             _ => repo.agent("codex", &["comment", &id, "-m", "wait"]),
         }
         .ok();
-        t.types("y\r");
+        t.types("y");
         if name == "comment" {
-            t.sees("again").sees("commit").types("n\r");
+            t.sees("again").sees("commit").types("n");
         }
         assert_ne!(t.ends(), 0, "{name}");
         assert_eq!(repo.git(&["rev-parse", "HEAD"]), head, "{name}");

@@ -62,6 +62,10 @@ pub fn found(
 fn ticket(summary: &Summary, marks: &ListFacts) -> QueuedProposal {
     QueuedProposal {
         id: summary.id.clone(),
+        title: summary.title().to_owned(),
+        proposed_by: summary.proposed_by.clone(),
+        path: summary.path.clone(),
+        files: summary.files,
         revision: summary.revision.clone(),
         lines: match summary.lines {
             Lines::Counted(counts) => {

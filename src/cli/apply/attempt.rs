@@ -10,6 +10,7 @@ use crate::cli::authorisation::AuthorityRequest;
 use crate::cli::hunk_selection::HunkSelection;
 use crate::decide::{DecisionPlan, Request, ViewedState};
 use crate::error::{Exit, Result};
+use crate::prompt::Key;
 use crate::proposal::Authority;
 use crate::proposal::event::{Effect, Evidence};
 use crate::store::Store;
@@ -120,13 +121,18 @@ fn ask(
 ) -> Result<Option<bool>> {
     let foreign = shown.iter().any(|shown| shown.foreign().next().is_some());
     if !foreign || with_other_changes {
-        return Ok(context.choose(question, &["y", "n"]).filter(|key| key == "y").map(|_| false));
+        return Ok(context.confirm(question, "apply what is shown").then_some(false));
     }
+    let keys = [
+        Key::new('y', "apply the proposal alone; the other changes are recorded as not approved"),
+        Key::new('i', "include: approve the other changes in these files, too"),
+        Key::new('n', "do nothing"),
+        Key::new('?', "help"),
+    ];
     context.note("y applies the proposal alone; i approves your other changes in these files, too");
-    let key = context.choose(question, &["y", "i", "n"]);
-    Ok(match key.as_deref() {
-        Some("y") => Some(false),
-        Some("i") => Some(true),
+    Ok(match context.choose(question, &keys) {
+        Some('y') => Some(false),
+        Some('i') => Some(true),
         _ => None,
     })
 }

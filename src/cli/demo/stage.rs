@@ -6,10 +6,11 @@ use std::process::{Command, Output, Stdio};
 
 use serde::Deserialize;
 
-use crate::cli::Context;
+use crate::cli::{Context, pager};
 use crate::error::{Error, Result};
-use crate::prompt::{LineInput, Prompt, SignalHold};
+use crate::prompt::{Key, SignalHold};
 use crate::render::style::{Palette, Role};
+use crate::render::width;
 use crate::text::{escape, shell};
 
 /// `story.yaml`, which explains its parts.
@@ -81,14 +82,20 @@ impl Stage<'_> {
             return Ok(());
         }
         let palette = if self.context.color { Palette::new(|_| None) } else { Palette::plain() };
-        self.context.print(format!("{}\n", palette.paint(role, text)).as_bytes()).map(drop)
+        let columns = pager::columns().unwrap_or(usize::MAX);
+        text.lines().flat_map(|line| width::wrap(line, columns)).try_for_each(|line| {
+            self.context.print(format!("{}\n", palette.paint(role, line)).as_bytes()).map(drop)
+        })
     }
 
-    fn goes_on(&self) -> Result<bool> {
-        let prompt = Prompt::new(console::Term::stdout(), self.context.marks_pastes());
-        let answer = prompt.line("\nEnter: go on   Esc: enough ");
-        let answer = answer.map_err(|error| Error::io("read from the terminal", &error))?;
-        Ok(matches!(answer, LineInput::Line(_)))
+    fn goes_on(&mut self) -> Result<bool> {
+        self.say(Role::Plain, "")?;
+        let keys = [
+            Key::new('y', "go on"),
+            Key::new('q', "end the demonstration here"),
+            Key::new('?', "help"),
+        ];
+        Ok(self.context.choose("Go on", &keys) == Some('y'))
     }
 
     pub fn propose(&mut self, name: &str) -> Result<()> {

@@ -30,7 +30,17 @@ use crate::text::escape;
   aye review --path src/     those that change something below src/
   aye review --split-rest    the hunks not taken become a new proposal
 
-Keys are listed at each prompt; ? explains those that apply.")]
+Keys (? at each question explains those that apply):
+  y n     take this hunk, or do not      a d     the same for the rest of the file
+  A       take the rest of the proposal; a, d and A keep each n
+  s l e   split, take single lines, edit in your editor
+  R x c   reject with a reason, request changes, comment on lines
+  j k g   next and previous hunk, go to one; / searches
+  < >     previous and next proposal; L lists all of them
+  w W     without changes of whitespace; word by word
+  + - o p more or fewer lines around, the whole file, the whole proposal in the pager
+  t       run aye.tryCommand on what is taken so far
+  u q     undo the last decision; quit: write, keep or drop what is decided")]
 pub struct Args {
     #[command(flatten)]
     pub these: ProposalArgs,

@@ -6,6 +6,7 @@ use crate::cli::apply::document::{ApplyDocument, text};
 use crate::cli::{Context, Format};
 use crate::decide::{self, ViewedState};
 use crate::error::{Error, Exit, Result, codes};
+use crate::prompt::Key;
 use crate::proposal::Proposal;
 use crate::proposal::codes::NOT_APPLIED;
 use crate::proposal::event::Evidence;
@@ -41,14 +42,16 @@ pub(super) fn undo(
         context.note("these were decided in one go; nothing undone");
         return Ok(Exit::Done);
     }
-    let question =
-        format!("Undo all {} of them (a), only the first of these (l), or none (n)?", found.len());
-    let chosen = match context.choose(&question, &["a", "l", "n"]).as_deref() {
-        Some("a") => found,
-        Some("l") => &found[..1],
-        _ => {
-            return context.declined("nothing undone");
-        }
+    let keys = [
+        Key::new('a', "undo all of them"),
+        Key::new('l', "undo the last one, which is first above"),
+        Key::new('n', "undo none"),
+        Key::new('?', "help"),
+    ];
+    let chosen = match context.choose(&format!("Undo these {}", found.len()), &keys) {
+        Some('a') => found,
+        Some('l') => &found[..1],
+        _ => return context.declined("nothing undone"),
     };
     let mut items = Vec::new();
     let mut failed = None;

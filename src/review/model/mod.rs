@@ -16,7 +16,7 @@ mod session;
 
 pub use answers::{Intent, SavedAnswers};
 pub use compose::rest;
-pub use legend::{Facilities, Key};
+pub use legend::Facilities;
 pub use numbers::parse_numbers;
 pub use queue::{Queue, QueueLine, Sort};
 pub use review::{Decision, FileReview, FoldedFiles, Review, Unit, UnitKind};

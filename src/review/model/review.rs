@@ -388,6 +388,10 @@ impl Review {
         !markers.is_empty() && text.lines().any(|line| markers.contains(&line))
     }
 
+    pub(super) fn undecided(&self, range: Range<usize>) -> Vec<usize> {
+        range.filter(|at| self.units[*at].decision.is_none()).collect()
+    }
+
     /// Wraps around; `None` if all units are decided.
     pub fn next_undecided(&self, from: usize) -> Option<usize> {
         let open = |at: &usize| self.units[*at].decision.is_none();

@@ -1,7 +1,5 @@
 //! A walk through several proposals: position, decisions, and undo.
 
-use std::ops::Range;
-
 use serde::{Deserialize, Serialize};
 
 use super::answers::{Intent, SavedAnswers};
@@ -16,6 +14,12 @@ use crate::proposal::event::Comment;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueuedProposal {
     pub id: ProposalId,
+    /// First line of the description. Not escaped, as the next two.
+    pub title: String,
+    pub proposed_by: String,
+    /// The first file, and how many there are.
+    pub path: String,
+    pub files: usize,
     pub marks: Vec<Mark>,
     /// Event id of the queued revision.
     pub revision: String,
@@ -55,7 +59,7 @@ pub enum Verdict {
     /// Apply these changes in a new revision.
     #[serde(skip)]
     Part(Vec<FileChange>),
-    /// Every hunk was left out: rejected if the reviewer confirms.
+    /// Every hunk was left out: the last screen asks whether to reject.
     #[serde(skip)]
     Nothing,
     Reject {
@@ -130,10 +134,12 @@ impl ReviewSlot {
 pub enum Action {
     Take,
     Leave,
-    /// Includes the undecided rest of the file.
+    /// This hunk and the later ones of its file, as far as they are undecided.
     TakeFile,
-    /// Includes the undecided rest of the file.
+    /// As [`Action::TakeFile`].
     LeaveFile,
+    /// Every undecided hunk of the proposal. Memory: the whole, which drops a verdict.
+    TakeRest,
     Split,
     /// Opens a folded file for single decisions.
     Open,
@@ -149,7 +155,6 @@ pub enum Action {
     GotoFile(usize),
     Search(String),
     Comment(Comment),
-    ApplyAll,
     Reject(String),
     RequestChanges(String),
     /// Decided elsewhere.
@@ -174,6 +179,8 @@ impl Refusal {
     pub const AT_END: Self = Self("that was the last proposal");
     pub const CANNOT_SPLIT: Self = Self("this hunk cannot be split; e edits it");
     pub const CANNOT_EDIT: Self = Self("there is no text to edit here");
+    pub const NOTHING_UNDECIDED: Self =
+        Self("every hunk here is decided; y or n changes the answer to this one");
     pub const NO_PREVIOUS: Self = Self("this is the first hunk");
     pub const NO_NEXT: Self = Self("this is the last hunk; > goes on to the next proposal");
     pub const NO_SUCH_UNIT: Self = Self("there is no hunk of that number");
@@ -200,7 +207,7 @@ struct UndoStep {
 
 #[derive(Clone, Debug)]
 enum Change {
-    Decisions(Vec<(usize, Option<Decision>)>),
+    Decisions { units: Vec<(usize, Option<Decision>)>, outcome: Option<Verdict>, saved: bool },
     Split { at: usize, count: usize, whole: Unit },
     Outcome(Option<Verdict>, bool),
     Comment,
@@ -298,8 +305,10 @@ impl ReviewSession {
         let step = self.history.last()?;
         let id = &self.slots.get(step.slot)?.ticket.id;
         let what = match &step.change {
-            Change::Decisions(before) if before.len() == 1 => "the decision on a hunk".to_owned(),
-            Change::Decisions(before) => format!("the decisions on {} hunks", before.len()),
+            Change::Decisions { units, .. } if units.len() == 1 => {
+                "the decision on a hunk".to_owned()
+            }
+            Change::Decisions { units, .. } => format!("the decisions on {} hunks", units.len()),
             Change::Split { .. } => "the split".to_owned(),
             Change::Outcome(..) => "the decision on all of it".to_owned(),
             Change::Comment => "the comment".to_owned(),
@@ -332,10 +341,12 @@ impl ReviewSession {
                 self.visit(before.ok_or(Refusal::NO_PREVIOUS)?);
                 return Ok(());
             }
-            Action::ApplyAll if self.review().is_some_and(Review::is_unfit) => {
-                return Err(Refusal::DOES_NOT_FIT);
+            Action::TakeRest if self.review().is_some_and(Review::is_whole) => {
+                if self.review().is_some_and(Review::is_unfit) {
+                    return Err(Refusal::DOES_NOT_FIT);
+                }
+                return self.decide_whole(Verdict::Apply);
             }
-            Action::ApplyAll => return self.decide_whole(Verdict::Apply),
             Action::Reject(reason) => return self.decide_whole(Verdict::Reject { reason }),
             Action::RequestChanges(reason) => {
                 return self.decide_whole(Verdict::RequestChanges { reason });
@@ -356,14 +367,21 @@ impl ReviewSession {
             return Err(Refusal::DECIDED_AS_WHOLE);
         }
         match action {
-            Action::Take => self.decide(unit..unit + 1, &Decision::Take),
-            Action::Leave => self.decide(unit..unit + 1, &Decision::Leave),
-            Action::TakeFile => self.decide(self.rest_of_file()?, &Decision::Take),
-            Action::LeaveFile => self.decide(self.rest_of_file()?, &Decision::Leave),
+            Action::Take => self.decide(vec![unit], &Decision::Take),
+            Action::Leave => self.decide(vec![unit], &Decision::Leave),
+            Action::TakeFile | Action::LeaveFile => {
+                let rest = review.undecided(unit..review.units_of(file).end);
+                let decision = match action {
+                    Action::TakeFile => Decision::Take,
+                    _ => Decision::Leave,
+                };
+                self.decide(rest, &decision)
+            }
+            Action::TakeRest => self.decide(review.undecided(0..count), &Decision::Take),
             Action::Edit(bytes) => {
                 let review = self.review().ok_or(Refusal::AT_END)?;
                 review.editable(unit).ok_or(Refusal::CANNOT_EDIT)?;
-                self.decide(unit..unit + 1, &Decision::Edit { bytes })
+                self.decide(vec![unit], &Decision::Edit { bytes })
             }
             Action::Split => self.split(Review::split),
             Action::Open => self.split(Review::open),
@@ -439,29 +457,24 @@ impl ReviewSession {
         self.history.push(UndoStep { slot: self.at, unit: self.unit, change });
     }
 
-    fn rest_of_file(&self) -> Result<Range<usize>, Refusal> {
-        let review = self.review().ok_or(Refusal::AT_END)?;
-        let unit = self.unit().ok_or(Refusal::NO_SUCH_UNIT)?;
-        Ok(self.unit..review.units_of(unit.file).end)
-    }
-
-    /// Decides the first unit of `range` and the undecided others.
-    fn decide(&mut self, range: Range<usize>, decision: &Decision) -> Result<(), Refusal> {
-        let first = range.start;
-        let review = self.slots[self.at].review.as_mut().ok_or(Refusal::AT_END)?;
-        let is_asked = |at: usize| at == first || review.units()[at].decision.is_none();
-        let is_unfit = |at: usize| is_asked(at) && review.units()[at].conflict.is_some();
-        if *decision == Decision::Take && range.clone().any(is_unfit) {
+    /// Decides `units`, which replaces a verdict on the whole.
+    fn decide(&mut self, units: Vec<usize>, decision: &Decision) -> Result<(), Refusal> {
+        let slot = &mut self.slots[self.at];
+        let review = slot.review.as_mut().ok_or(Refusal::AT_END)?;
+        let is_unfit = |at: &usize| review.units()[*at].conflict.is_some();
+        if *decision == Decision::Take && units.iter().any(is_unfit) {
             return Err(Refusal::DOES_NOT_FIT);
         }
-        let mut before = Vec::new();
-        for at in range {
-            if at == first || review.units()[at].decision.is_none() {
-                before.push((at, review.decide(at, Some(decision.clone()))));
-            }
+        if units.is_empty() && slot.outcome.is_none() {
+            return Err(Refusal::NOTHING_UNDECIDED);
         }
-        let next = review.next_undecided(first);
-        self.remember(Change::Decisions(before));
+        let from = units.first().copied().unwrap_or(self.unit);
+        let before = units.into_iter().map(|at| (at, review.decide(at, Some(decision.clone()))));
+        let units = before.collect();
+        let next = review.next_undecided(from);
+        let outcome = slot.outcome.take();
+        let saved = std::mem::take(&mut slot.saved);
+        self.remember(Change::Decisions { units, outcome, saved });
         match next {
             Some(next) => self.unit = next,
             None => self.leave_slot(),
@@ -500,9 +513,10 @@ impl ReviewSession {
             Change::Comment => {
                 slot.comments.pop();
             }
-            Change::Decisions(before) => {
+            Change::Decisions { units, outcome, saved } => {
+                (slot.outcome, slot.saved) = (outcome, saved);
                 if let Some(review) = &mut slot.review {
-                    for (unit, decision) in before {
+                    for (unit, decision) in units {
                         review.decide(unit, decision);
                     }
                 }

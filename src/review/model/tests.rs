@@ -22,7 +22,17 @@ fn change(name: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
 
 fn ticket(name: &str) -> QueuedProposal {
     let id = ProposalId::from_event(&format!("{:0>40}", name));
-    QueuedProposal { id, marks: Vec::new(), revision: String::new(), lines: 0, answers: None }
+    QueuedProposal {
+        id,
+        title: String::new(),
+        proposed_by: String::new(),
+        path: String::new(),
+        files: 1,
+        marks: Vec::new(),
+        revision: String::new(),
+        lines: 0,
+        answers: None,
+    }
 }
 
 fn session(proposals: &[Vec<FileChange>]) -> ReviewSession {
@@ -88,6 +98,47 @@ fn all_taken_is_the_proposal_itself_and_none_is_nothing() {
     s.act(Action::LeaveFile).unwrap();
     assert_eq!(s.slots()[1].verdict(), Verdict::Nothing);
     assert_eq!(rest(s.slots()[1].review.as_ref().unwrap()), three_hunks());
+}
+
+#[test]
+fn the_rest_of_a_file_or_proposal_keeps_each_no() {
+    let two = || vec![three_hunks()[0].clone(), change("b.txt", Some("1\n"), Some("2\n"))];
+    let decisions = |s: &ReviewSession| -> String {
+        let units = s.slots()[0].review.as_ref().unwrap().units().iter();
+        let letter = |unit: &Unit| match &unit.decision {
+            Some(Decision::Take) => 'y',
+            Some(Decision::Leave) => 'n',
+            Some(Decision::Edit { .. }) => 'e',
+            None => '-',
+        };
+        units.map(letter).collect()
+    };
+    for (rest, expected) in
+        [(Action::TakeFile, "-ny-"), (Action::LeaveFile, "-nn-"), (Action::TakeRest, "yyny")]
+    {
+        let mut s = session(&[two()]);
+        s.act(Action::Next).unwrap();
+        let at = if rest == Action::TakeRest { 2 } else { 1 };
+        s.act(Action::Goto(at)).unwrap();
+        s.act(Action::Leave).unwrap();
+        s.act(Action::Goto(1)).unwrap();
+        s.act(rest).unwrap();
+        assert_eq!(decisions(&s), expected);
+        s.act(Action::Undo).unwrap();
+        assert_eq!(decisions(&s).matches('-').count(), 3);
+    }
+    // A verdict on the whole gives way to a decision on hunks.
+    let mut s = session(&[three_hunks()]);
+    s.act(Action::Reject("no".into())).unwrap();
+    s.act(Action::Back).unwrap();
+    s.act(Action::TakeRest).unwrap();
+    assert_eq!(s.slots()[0].verdict(), Verdict::Apply);
+    s.act(Action::Undo).unwrap();
+    assert_eq!(s.slots()[0].verdict(), Verdict::Reject { reason: "no".into() });
+    s.act(Action::Take).unwrap();
+    s.act(Action::TakeRest).unwrap();
+    s.act(Action::Back).unwrap();
+    assert_eq!(s.act(Action::TakeRest), Err(Refusal::NOTHING_UNDECIDED));
 }
 
 #[test]
@@ -187,10 +238,10 @@ fn memory_is_shown_by_section_and_decided_as_a_whole() {
         assert_eq!(s.act(action), Err(Refusal::DECIDED_AS_WHOLE));
     }
     let keys: String = s.keys(Facilities::default()).iter().map(|key| key.key).collect();
-    assert_eq!(keys, "cjg/wv+opARx>q?");
+    assert_eq!(keys, "Acjg/wW+opRx>q?");
     s.act(Action::Next).unwrap();
     assert_eq!(s.slots()[0].verdict(), Verdict::Open { decided: 0, total: 4 });
-    s.act(Action::ApplyAll).unwrap();
+    s.act(Action::TakeRest).unwrap();
     assert_eq!(s.slots()[0].verdict(), Verdict::Apply);
     s.act(Action::Undo).unwrap();
     assert_eq!(s.slots()[0].verdict(), Verdict::Open { decided: 0, total: 4 });
@@ -202,11 +253,11 @@ fn the_legend_lists_only_what_applies() {
         s.keys(Facilities::default()).iter().map(|key| key.key).collect()
     };
     let mut s = session(&[three_hunks()]);
-    assert_eq!(legend(&s), "ynadlecjg/wv+opARx>q?");
+    assert_eq!(legend(&s), "ynadAlecjg/wW+opRx>q?");
     s.act(Action::Take).unwrap();
-    assert_eq!(legend(&s), "ynadlecjkg/uwv+opARx>q?");
+    assert_eq!(legend(&s), "ynadAlecjkg/uwW+opRx>q?");
     s.act(Action::TakeFile).unwrap();
-    assert_eq!(legend(&s), "u<Wq?");
+    assert_eq!(legend(&s), "u<q?");
     let near = change("b", Some("1\n2\n3\n4\n5\n"), Some("1\nx\n3\ny\n5\n"));
     assert!(legend(&session(&[vec![near]])).contains('s'));
     let gone = session(&[vec![change("gone", Some("x\n"), None)]]);

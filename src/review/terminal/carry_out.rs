@@ -3,7 +3,7 @@
 use super::{DecisionOrder, DecisionPreview, End, Terminal};
 use crate::error::Result;
 use crate::proposal::event::Comment;
-use crate::review::model::{Review, Verdict, rest};
+use crate::review::model::Verdict;
 use crate::text::escape;
 
 /// A decision and its outcome.
@@ -33,22 +33,8 @@ impl Terminal<'_> {
             if matches!(verdict, Verdict::Gone { .. }) || (nothing && slot.comments.is_empty()) {
                 continue;
             }
-            let rest = match &verdict {
-                Verdict::Part(_) => slot.review.as_ref().map(rest).unwrap_or_default(),
-                _ => Vec::new(),
-            };
             places.push(at);
-            orders.push(DecisionOrder {
-                id: slot.ticket.id.clone(),
-                revision: reached.revision.clone(),
-                verdict,
-                rest,
-                edited: slot.review.as_ref().is_some_and(Review::is_edited),
-                comments: slot.comments.clone(),
-                approve_foreign: false,
-                unshown_lines: 0,
-                group: None,
-            });
+            orders.push(DecisionOrder::new(slot, reached.revision.clone()));
         }
         let outlooks = self.host.plan(&orders)?;
         let all = places.into_iter().zip(orders).zip(outlooks);

@@ -6,21 +6,23 @@ use super::last_screen::{self, UnshownLines};
 use super::{DecisionPreview, End, Next, Terminal, screen};
 use crate::changeset::marks::in_question;
 use crate::error::Result;
-use crate::prompt;
+use crate::prompt::{self, Key};
 use crate::proposal::ProposalId;
 use crate::render::diff::{Layout, Options};
 use crate::render::style::Role;
-use crate::review::model::{Action, Key, Verdict};
+use crate::review::model::{Action, Verdict};
 use crate::text::escape;
 
 impl Terminal<'_> {
     pub(super) fn confirm(&mut self) -> AskResult<Next> {
         self.reach_saved()?;
         self.note_changes()?;
+        self.ask_about_nothing()?;
         let mut decided = self.decided()?;
         let summary = screen::summary(self.session.slots(), &self.console.options);
         self.console.write(&summary)?;
         let mut unshown = self.show_last(&decided)?;
+        self.say_trial()?;
         let writable = decided.iter().any(|one| one.decides() || !one.order.comments.is_empty());
         if !writable {
             self.console.say("There is nothing to write.")?;
@@ -46,14 +48,15 @@ impl Terminal<'_> {
                 "include: write them, and approve the other changes in their files",
             ),
             (pages, 'p', "all that will be written, in the pager"),
-            (true, 'n', "write nothing now; they are kept"),
+            (writable, 'n', "write nothing now; they are kept"),
+            (self.host.can_try() && self.takes_something(), 't', "run aye.tryCommand on them"),
             (self.session.can_undo(), 'u', "undo the last decision"),
             (true, '<', "back to the last proposal"),
             (true, 'q', "quit: keep or drop them"),
             (true, '?', "help"),
         ]);
         let question =
-            if writable { format!("Write these decisions{marks}") } else { "Quit".to_owned() };
+            if writable { format!("Write these decisions{marks}") } else { "Go back".to_owned() };
         loop {
             match self.ask_last(&question, &keys, &decided, &mut unshown)? {
                 key @ ('y' | 'i') => {
@@ -84,10 +87,40 @@ impl Terminal<'_> {
                     self.current = None;
                     return Ok(Next::Walk);
                 }
+                't' => self.try_taken()?,
                 'q' => return Ok(Next::Leave),
                 _ => {}
             }
         }
+    }
+
+    /// Asks, once each, about proposals of which nothing is taken.
+    fn ask_about_nothing(&mut self) -> AskResult<()> {
+        let here = self.session.position();
+        for at in 0..self.session.slots().len() {
+            let slot = &self.session.slots()[at];
+            if slot.verdict() != Verdict::Nothing || !self.asked.insert(at) {
+                continue;
+            }
+            let (id, title) = (&slot.ticket.id, escape::line(&slot.ticket.title));
+            self.console.say("")?;
+            let question = format!("Nothing of {id} is taken ({title}): reject it");
+            let keys = [
+                Key::new('y', "reject it, with a reason for the proposer"),
+                Key::new('n', "leave it pending"),
+                Key::new('?', "help"),
+            ];
+            if self.console.choose(&question, &keys)? == 'y'
+                && let Some(reason) =
+                    self.console.reason("Reject it because (Esc: leave it pending): ")?
+            {
+                self.session.visit(at);
+                let _ = self.session.act(Action::Reject(reason));
+                self.keep(at)?;
+            }
+        }
+        self.session.visit(here);
+        Ok(())
     }
 
     pub(super) fn ask_last(

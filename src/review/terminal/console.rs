@@ -5,14 +5,11 @@ use std::fmt::Display;
 use console::Term;
 
 use crate::error::{Error, Result};
-use crate::prompt::{self, KeyPress, LineInput, Prompt};
+use crate::prompt::{self, Answer, Key, LineInput, Look, Prompt};
 use crate::render::diff::Options;
 use crate::render::style::Role;
 use crate::render::width;
-use crate::review::model::Key;
 use crate::text::escape;
-
-use super::screen;
 
 pub(super) enum Halt {
     /// Ctrl-C.
@@ -84,44 +81,45 @@ impl Console {
         }
     }
 
+    pub(super) fn look(&self) -> Look {
+        Look { palette: self.options.palette.clone(), columns: self.options.columns }
+    }
+
+    pub(super) fn help(&self, keys: &[Key]) -> Result<()> {
+        self.write(&self.look().help(keys))
+    }
+
+    pub(super) fn unknown(&self, key: char) -> Result<()> {
+        self.write(&self.look().unknown(key))
+    }
+
     /// Enter returns a line feed.
-    pub(super) fn key(&mut self, prompt: &str) -> AskResult<char> {
-        self.write(prompt)?;
+    pub(super) fn key(&mut self, question: &str, keys: &[Key]) -> AskResult<char> {
+        self.press(&self.look().question(question, keys))
+    }
+
+    /// Waits for a key after `prompt`; Enter returns a line feed.
+    pub(super) fn press(&mut self, prompt: &str) -> AskResult<char> {
+        let look = self.look();
         loop {
-            match self.keyboard.press() {
-                KeyPress::Nothing => {}
-                KeyPress::Enter => {
-                    self.say("")?;
-                    return Ok('\n');
-                }
-                KeyPress::Pasted => {
-                    self.say("")?;
-                    self.dim("pasted text decides nothing")?;
-                    self.write(prompt)?;
-                }
-                KeyPress::Resumed => {
-                    prompt::forget_typed_ahead();
-                    self.write(&format!("\n{prompt}"))?;
-                }
-                KeyPress::Interrupt => return Err(Halt::Interrupted),
-                KeyPress::End => return Err(Halt::Ended),
-                KeyPress::Char(key) => {
-                    self.say(key.encode_utf8(&mut [0; 4]))?;
-                    // The terminal may have been resized during the prompt.
-                    self.measure();
-                    return Ok(key);
-                }
+            let answer = self.keyboard.key(prompt, &look);
+            // The terminal may have been resized during the prompt.
+            self.measure();
+            match chosen(answer)? {
+                Answer::Key(key) => return Ok(key),
+                Answer::Enter => return Ok('\n'),
+                _ => {}
             }
         }
     }
 
     pub(super) fn choose(&mut self, question: &str, keys: &[Key]) -> AskResult<char> {
-        let prompt = screen::prompt(None, question, keys, &self.options);
+        let look = self.look();
         loop {
-            match self.key(&prompt)? {
-                '?' => self.write(&screen::help(keys, &self.options))?,
-                key if keys.iter().any(|known| known.key == key) => return Ok(key),
-                _ => {}
+            let answer = self.keyboard.choose(question, keys, &look);
+            self.measure();
+            if let Answer::Key(key) = chosen(answer)? {
+                return Ok(key);
             }
         }
     }
@@ -137,6 +135,23 @@ impl Console {
         }
     }
 
+    /// Asks until `read` makes something of the line; its error says what is wrong with it. `None`
+    /// for Esc and an empty line.
+    pub(super) fn read_line<T>(
+        &self,
+        prompt: &str,
+        read: impl Fn(&str) -> std::result::Result<T, String>,
+    ) -> AskResult<Option<T>> {
+        loop {
+            let text = self.line(prompt, "")?.filter(|text| !text.is_empty());
+            let Some(text) = text else { return Ok(None) };
+            match read(&text) {
+                Ok(read) => return Ok(Some(read)),
+                Err(why) => self.dim(why)?,
+            }
+        }
+    }
+
     /// `None` for Esc.
     pub(super) fn reason(&self, prompt: &str) -> AskResult<Option<String>> {
         loop {
@@ -145,5 +160,13 @@ impl Console {
                 answer => return Ok(answer),
             }
         }
+    }
+}
+
+fn chosen(answer: std::io::Result<Answer>) -> AskResult<Answer> {
+    match answer.map_err(|error| Error::io("read from the terminal", &error))? {
+        Answer::Interrupt => Err(Halt::Interrupted),
+        Answer::End => Err(Halt::Ended),
+        answer => Ok(answer),
     }
 }

@@ -12,9 +12,10 @@ use super::last_screen::UnshownLines;
 use crate::changeset::change_entry::entries;
 use crate::changeset::hunks::Counts;
 use crate::changeset::marks::in_question;
+use crate::prompt::Key;
 use crate::render::overview::Group;
 use crate::render::style::Role;
-use crate::review::model::{Key, ReviewSlot, Verdict};
+use crate::review::model::{ReviewSlot, Verdict};
 use crate::text::{self, escape};
 
 impl Terminal<'_> {
@@ -111,6 +112,7 @@ impl Terminal<'_> {
             (true, 'y', if applies { "apply them, each as a whole" } else { "reject them" }),
             (applies, 'p', "all that will be written, in the pager"),
             (true, 'n', "decide nothing now"),
+            (true, '?', "help"),
         ]);
         let question = format!("{subject}{marks}: {}", if applies { "apply" } else { "reject" });
         if self.ask_last(&question, &keys, &decided, &mut unshown)? != 'y' {
@@ -131,7 +133,7 @@ impl Terminal<'_> {
     /// Gives time to read: the list replaces what is on the screen.
     fn pause(&mut self) -> AskResult<()> {
         if self.host.redraws() {
-            self.console.key("Enter goes back to the list ")?;
+            self.console.press("Enter goes back to the list ")?;
         }
         Ok(())
     }

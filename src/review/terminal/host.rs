@@ -1,15 +1,17 @@
 //! Interface of a session to the outside.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use crate::changeset::marks::Mark;
 use crate::changeset::open_conflicts::ConflictedFile;
 use crate::changeset::{FileChange, RepoPath};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::proposal::ProposalId;
 use crate::proposal::event::Comment;
 use crate::render::overview::Group;
-use crate::review::model::{FoldedFiles, SavedAnswers, Verdict};
+use crate::review::model::{FoldedFiles, Review, ReviewSlot, SavedAnswers, Verdict, rest};
+use crate::text::escape;
 
 #[derive(Debug)]
 pub enum LoadResult {
@@ -152,6 +154,27 @@ pub struct DecisionOrder {
     pub group: Option<String>,
 }
 
+impl DecisionOrder {
+    pub(super) fn new(slot: &ReviewSlot, revision: String) -> Self {
+        let verdict = slot.verdict();
+        let rest = match &verdict {
+            Verdict::Part(_) => slot.review.as_ref().map(rest).unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        Self {
+            id: slot.ticket.id.clone(),
+            revision,
+            verdict,
+            rest,
+            edited: slot.review.as_ref().is_some_and(Review::is_edited),
+            comments: slot.comments.clone(),
+            approve_foreign: false,
+            unshown_lines: 0,
+            group: None,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct DecisionPreview {
     /// Files now and afterwards, of written files.
@@ -164,16 +187,29 @@ pub struct DecisionPreview {
     /// Other changes in these files against the target commit, neither the proposal's nor written
     /// by applied proposals.
     pub foreign: Vec<FileChange>,
+    /// First line of the description, not escaped.
+    pub title: String,
+}
+
+impl DecisionPreview {
+    /// ` (title)`, or nothing.
+    pub(super) fn of(&self) -> String {
+        match escape::line(&self.title) {
+            title if title.is_empty() => String::new(),
+            title => format!(" ({title})"),
+        }
+    }
 }
 
 #[derive(Debug)]
 pub enum TrialOutcome {
-    Ended(String),
-    /// The proposal does not apply to HEAD, or changed meanwhile.
-    NotMade {
-        why: String,
-        hint: Option<String>,
+    Ended {
+        /// `None` for a signal.
+        exit_code: Option<i32>,
+        duration: Duration,
     },
+    /// The changes do not apply, or the command does not start.
+    NotMade(Error),
 }
 
 pub trait Host {
@@ -221,8 +257,9 @@ pub trait Host {
 
     fn can_try(&self) -> bool;
 
-    /// The command's output goes to the terminal.
-    fn try_it(&mut self, id: &ProposalId, revision: &str) -> Result<TrialOutcome>;
+    /// Runs `aye.tryCommand` on the files as they are with `orders`, in a work tree of its own. Its
+    /// output goes to the terminal.
+    fn try_orders(&mut self, orders: &[DecisionOrder]) -> Result<TrialOutcome>;
 
     /// Writes all comments or none; `revision` is under review.
     fn comment(&mut self, id: &ProposalId, revision: &str, comments: &[Comment]) -> Result<()>;

@@ -47,12 +47,13 @@ pub(super) fn screen(
         page.earlier = earlier;
         let mut marks = head::marks(&outlook.marks, options, page.limited);
         if !outlook.changes.is_empty() {
-            blocks.push(heading(options, &format!("{id} will write:")));
+            blocks.push(heading(options, &format!("{id}{} will write:", outlook.of())));
             blocks.push(Block::Text(std::mem::take(&mut marks)));
             unshown.own = page.changes(&mut blocks, &outlook.changes, &outlook.quiet);
         }
         if !outlook.already.is_empty() {
-            let title = format!("{id} approves what the files have already:");
+            let title =
+                format!("{id}{} approves changes that the files have already:", outlook.of());
             blocks.push(heading(options, &title));
             blocks.push(Block::Text(marks));
             unshown.own += page.changes(&mut blocks, &outlook.already, &outlook.quiet);
@@ -233,6 +234,7 @@ mod tests {
             foreign: Vec::new(),
             quiet: FoldedFiles::new(),
             marks: Vec::new(),
+            title: String::new(),
         }
     }
 

@@ -3,8 +3,9 @@
 use super::console::AskResult;
 use super::{End, Next, Terminal};
 use crate::error::Result;
+use crate::prompt::Key;
 use crate::render::style::Role;
-use crate::review::model::{Key, Review, ReviewSlot, SavedAnswers, Verdict};
+use crate::review::model::{Review, ReviewSlot, SavedAnswers, Verdict};
 use crate::text;
 
 impl Terminal<'_> {

@@ -17,15 +17,14 @@ impl Terminal<'_> {
         let UnitKind::Hunk(hunk) = &unit.part else { return Ok(None) };
         let diff = &review.file_of(self.session.unit_index()).diff;
         self.console.write(&list(diff, hunk, &self.console.options))?;
-        let asked = "Lines to take, such as 1,3-5 (Esc: none of this): ";
-        let text = self.console.line(asked, "")?.filter(|text| !text.is_empty());
-        let Some(text) = text else { return Ok(None) };
         let count = diff.lines(hunk).filter(|line| line.side != LineSide::Context).count();
-        let Ok(chosen) = parse_numbers(&text, count) else {
-            let text = escape::line(&text);
-            self.console.dim(format_args!("'{text}' is not among the lines 1 to {count}"))?;
-            return Ok(None);
-        };
+        let asked = "Lines to take, such as 1,3-5 (Esc: none of this): ";
+        let chosen = self.console.read_line(asked, |text| {
+            parse_numbers(text, count).map_err(|_| {
+                format!("'{}' is not among the lines 1 to {count}", escape::line(text))
+            })
+        })?;
+        let Some(chosen) = chosen else { return Ok(None) };
         // All lines together are the hunk itself.
         Ok(Some(if chosen.len() == count {
             Action::Take

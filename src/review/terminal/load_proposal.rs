@@ -139,7 +139,9 @@ impl Terminal<'_> {
         let decided = review.decided();
         let drafts = review.units().iter().filter(|unit| unit.draft.is_some()).count();
         if decided > 0 {
-            let text = format!("{decided} decided earlier and kept; u does not undo these");
+            let text = format!(
+                "{decided} decided in an earlier review; y or n at a hunk replaces its answer, g goes there"
+            );
             self.console.dim(text)?;
         }
         if drafts > 0 {

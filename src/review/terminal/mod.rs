@@ -22,6 +22,7 @@ mod press;
 mod queue;
 mod screen;
 mod shown_lines;
+mod trial;
 
 pub use host::{
     Content, DecisionOrder, DecisionPreview, EarlierComment, Header, Host, LoadResult, Related,
@@ -36,14 +37,12 @@ use ::console::Term;
 use self::console::{AskResult, Console, Halt};
 use self::load_proposal::{Current, ShownRevision};
 use self::shown_lines::ShownLines;
-use super::model::{
-    Action, Facilities, Key, Queue, QueuedProposal, Refusal, Review, ReviewSession, UnitKind,
-    Verdict,
-};
+use self::trial::TrialReport;
+use super::model::{Facilities, Queue, QueuedProposal, Refusal, Review, ReviewSession, UnitKind};
 use crate::changeset::change_entry::EntryKind;
 use crate::error::Result;
+use crate::prompt::Key;
 use crate::render::diff::{Options, Painter};
-use crate::text::escape;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -80,6 +79,10 @@ pub struct Terminal<'h> {
     /// Changed lines shown so far.
     seen: ShownLines,
     last_search: String,
+    /// The last trial of what is taken.
+    trial: Option<TrialReport>,
+    /// Proposals that the last screen has asked about: nothing of them is taken.
+    asked: BTreeSet<usize>,
     /// Filters diffs through the reviewer's program.
     filter: bool,
     /// Context lines for splitting; `options.context` is for display.
@@ -106,6 +109,8 @@ pub fn run(
         current: None,
         seen: ShownLines::default(),
         last_search: String::new(),
+        trial: None,
+        asked: BTreeSet::new(),
         filter: host.has_filter() && options.palette.is_on(),
         context: options.context,
         console: Console::new(term, options, host.marks_pastes()),
@@ -153,19 +158,20 @@ impl Terminal<'_> {
             self.show()?;
             let (at, unit) = (self.session.position(), self.session.unit_index());
             let count = self.session.review().map_or(0, |review| review.units().len());
-            let options = &self.console.options;
-            let prompt =
-                screen::prompt(Some((unit, count)), self.question(), &self.keys(), options);
-            match self.console.key(&prompt)? {
+            let question = format!("({}/{count}) {}", unit + 1, self.question());
+            let keys = self.keys();
+            match self.console.key(&question, &keys)? {
                 '\n' => self.show_again(),
-                key if !self.keys().iter().any(|known| known.key == key) => self.slip(key)?,
+                key if !keys.iter().any(|known| known.key == key) => self.slip(key)?,
                 'q' => return Ok(Next::Leave),
-                'W' => return Ok(Next::Confirm),
                 'L' => return Ok(Next::List),
                 key => {
-                    let was = self.session.slots()[at].verdict();
                     self.press(key)?;
-                    self.after(at, &was)?;
+                    self.keep(at)?;
+                    // Undo returns to its proposal.
+                    if self.session.position() != at && self.session.slot().is_some() {
+                        self.keep(self.session.position())?;
+                    }
                 }
             }
         }
@@ -183,10 +189,9 @@ impl Terminal<'_> {
         let why = match key {
             'D' if !self.host.can_compare() => ": your own git configuration has no diff.tool",
             't' if !self.host.can_try() => ": your own git configuration has no aye.tryCommand",
-            _ => "; ? lists the keys",
+            _ => return self.console.unknown(key),
         };
-        let key = key.to_string();
-        self.console.dim(format_args!("'{}' does nothing here{why}", escape::line(&key)))
+        self.console.dim(format_args!("'{key}' does nothing here{why}"))
     }
 
     fn decides_as_a_whole(&self) -> bool {
@@ -216,7 +221,6 @@ impl Terminal<'_> {
             can_try: self.host.can_try(),
             can_compare: self.host.can_compare(),
             has_context: self.console.options.context > 0,
-            differs: self.current.as_ref().is_some_and(|it| it.content.proposed.is_some()),
         })
     }
 
@@ -257,26 +261,14 @@ impl Terminal<'_> {
         current.unit = Some(here);
         self.seen.shown(current.at, here, lines);
         self.console.write("\n")?;
-        self.put(blocks)
-    }
-
-    /// Saves the answers about proposal `at`. If the last key left nothing to take, asks about
-    /// rejecting; `was` is the verdict before the key.
-    fn after(&mut self, at: usize, was: &Verdict) -> AskResult<()> {
-        let nothing = self.session.slots()[at].verdict() == Verdict::Nothing;
-        self.keep(at)?;
-        if nothing && *was != Verdict::Nothing {
-            self.console.say("No hunk is taken.")?;
-            let asked = "Reject it because (Esc: leave it pending): ";
-            if let Some(reason) = self.console.reason(asked)? {
-                self.session.visit(at);
-                let _ = self.session.act(Action::Reject(reason));
-                self.keep(at)?;
-            }
-        }
-        // Undo returns to its proposal.
-        if self.session.position() != at && self.session.slot().is_some() {
-            self.keep(self.session.position())?;
+        let rows: usize = blocks.iter().map(screen::Block::rows).sum();
+        self.put(blocks)?;
+        // The proposal's head has scrolled away.
+        if rows + 3 > self.console.measure()
+            && let Some(slot) = self.session.slot()
+        {
+            let ticket = &slot.ticket;
+            self.console.dim(format_args!("{}  {}", ticket.id, screen::subject(ticket)))?;
         }
         Ok(())
     }

@@ -2,10 +2,10 @@
 
 use super::console::AskResult;
 use super::earlier_comments::{noun, on};
-use super::{Terminal, overview, screen};
+use super::{Terminal, overview};
 use crate::error::Result;
 use crate::render::diff::Layout;
-use crate::review::model::{Action, Refusal};
+use crate::review::model::Action;
 use crate::text::escape;
 
 /// Context lines that `+` adds.
@@ -17,14 +17,13 @@ impl Terminal<'_> {
         match key {
             '+' => self.show_context(self.console.options.context.saturating_add(STEP)),
             '-' => self.show_context(self.console.options.context.saturating_sub(STEP)),
-            'v' => self.words(),
+            'W' => self.words(),
             'w' => self.ignore_space(),
             'o' if !self.is_folded() => self.page_file()?,
             'p' => self.page_proposal()?,
-            'O' => self.page_as_proposed()?,
             'D' => self.compare()?,
-            't' => self.try_it()?,
-            '?' => self.console.write(&screen::help(&self.keys(), &self.console.options))?,
+            't' => self.try_taken()?,
+            '?' => self.help()?,
             key => {
                 if let Some(action) = self.action(key)? {
                     self.act(action)?;
@@ -52,7 +51,7 @@ impl Terminal<'_> {
             'g' => self.choose_hunk()?.map(Action::Goto),
             '/' => self.search()?.map(Action::Search),
             'u' => Some(Action::Undo),
-            'A' => Some(Action::ApplyAll),
+            'A' => Some(Action::TakeRest),
             '>' => Some(Action::Skip),
             '<' => Some(Action::Back),
             'e' => self.edit()?.map(Action::Edit),
@@ -133,28 +132,27 @@ impl Terminal<'_> {
         let Some(review) = self.session.review() else { return Ok(None) };
         let list = overview::hunks(review, self.session.unit_index(), &self.console.options);
         self.console.write(&list)?;
-        let text = self.console.line("Go to hunk number (Esc: stay): ", "")?;
-        let Some(text) = text else { return Ok(None) };
-        let number = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-        if number.is_none() {
-            self.console.dim(Refusal::NO_SUCH_UNIT.0)?;
-        }
-        Ok(number)
+        let count = review.units().len();
+        self.console.read_line("Go to hunk number (Esc: stay): ", |text| match text.parse() {
+            Ok(number @ 1..) if number <= count => Ok(number - 1),
+            _ => Err(format!("'{}' is not among the hunks 1 to {count}", escape::line(text))),
+        })
     }
 
     fn choose_file(&self) -> AskResult<Option<usize>> {
         let Some(review) = self.session.review() else { return Ok(None) };
         self.console.write(&overview::files(review, usize::MAX, &self.console.options))?;
         let asked = "Go to file, by number or part of its path (Esc: stay): ";
-        let text = self.console.line(asked, "")?.filter(|text| !text.is_empty());
-        let Some(text) = text else { return Ok(None) };
-        let found = overview::file(review, &text);
-        if found.is_none() {
-            self.console.dim(format_args!(
-                "'{}' is not one file of this proposal: it names none, or several",
-                escape::line(&text)
-            ))?;
-        }
-        Ok(found)
+        self.console.read_line(asked, |text| {
+            overview::file(review, text).ok_or_else(|| {
+                let text = escape::line(text);
+                format!("'{text}' is not one file of this proposal: it names none, or several")
+            })
+        })
+    }
+
+    fn help(&self) -> Result<()> {
+        self.console.help(&self.keys())?;
+        self.console.dim("  Nothing is written before you confirm the last screen.")
     }
 }

@@ -6,11 +6,11 @@
 use super::console::{AskResult, Halt};
 use super::{Next, Terminal, screen};
 use crate::error::Error;
-use crate::prompt::{FullScreen, KeyEvent};
+use crate::prompt::{FullScreen, Key, KeyEvent};
 use crate::render::overview::{self, Row};
 use crate::render::style::{Palette, Role, Style};
 use crate::render::width;
-use crate::review::model::{Intent, Key, QueueLine, ReviewSlot, Sort, Verdict};
+use crate::review::model::{Intent, QueueLine, ReviewSlot, Sort, Verdict};
 use crate::text::{self, escape};
 
 enum Choice {
@@ -130,7 +130,7 @@ impl Terminal<'_> {
             state.note.clear();
             let key = match &mut full {
                 Some(full) => ask(full, &lines)?,
-                None => match self.console.key(&format!("\n{}", lines.join("\n")))? {
+                None => match self.console.press(&format!("\n{}", lines.join("\n")))? {
                     '\n' => KeyEvent::Enter,
                     key => KeyEvent::Char(key),
                 },
@@ -201,7 +201,6 @@ impl Terminal<'_> {
             KeyEvent::Char(key @ ('A' | 'R')) => {
                 return Some(Choice::Decide { applies: key == 'A' });
             }
-            KeyEvent::Char('W') if self.writes() => return Some(Choice::Next(Next::Confirm)),
             KeyEvent::Char('q') => return Some(Choice::Next(Next::Leave)),
             KeyEvent::Escape if self.queue.is_filtered() => self.queue.filter_by(""),
             KeyEvent::Escape if state.goes_back => return Some(Choice::Next(Next::Walk)),
@@ -271,10 +270,6 @@ impl Terminal<'_> {
         self.queue.fold(!is_closed);
     }
 
-    fn writes(&self) -> bool {
-        self.session.slots().iter().any(|slot| slot.is_answered() && !slot.done)
-    }
-
     /// The lines of the screen.
     fn frame(&mut self, rows: usize, state: &mut ListState) -> Vec<String> {
         let options = &self.console.options;
@@ -286,7 +281,7 @@ impl Terminal<'_> {
             }
             None => {
                 let question = "Enter opens, a number goes there";
-                screen::prompt(None, question, &list_keys(self.writes()), options)
+                self.console.look().question(question, &LIST_KEYS)
             }
         };
         let prompt: Vec<String> = prompt.split('\n').map(str::to_owned).collect();
@@ -332,7 +327,7 @@ impl Terminal<'_> {
         let options = &self.console.options;
         let mut text = String::new();
         screen::push_wrapped(&mut text, options, Role::Plain, MOVES);
-        text += &screen::help(&list_keys(self.writes()), options);
+        text += &self.console.look().help(&LIST_KEYS);
         screen::push_wrapped(&mut text, options, Role::Plain, MARKS);
         let Some(full) = full else { return Ok(self.console.write(&text)?) };
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -360,17 +355,14 @@ conflict  does not fit the files as they are
 ⇄ id  changes the same lines as that one: one of them only
 ✓ ✗1  it was tried, and passed or failed";
 
-fn list_keys(writes: bool) -> Vec<Key> {
-    Key::applying([
-        (true, '/', "filter; Esc shows all again"),
-        (true, 's', "sort by age, risk, size, agent; the review follows"),
-        (true, 'A', "apply the group at the cursor, in one question"),
-        (true, 'R', "reject the group at the cursor, with one reason"),
-        (writes, 'W', "write what is decided so far"),
-        (true, 'q', "quit: write, keep or drop what is decided"),
-        (true, '?', "help"),
-    ])
-}
+const LIST_KEYS: [Key; 6] = [
+    Key::new('/', "filter; Esc shows all again"),
+    Key::new('s', "sort by age, risk, size, agent; the review follows"),
+    Key::new('A', "apply the group at the cursor, in one question"),
+    Key::new('R', "reject the group at the cursor, with one reason"),
+    Key::new('q', "quit: write, keep or drop what is decided"),
+    Key::new('?', "help"),
+];
 
 /// Ctrl-C and Ctrl-D end the session.
 fn ask(full: &mut FullScreen<'_>, lines: &[String]) -> AskResult<KeyEvent> {

@@ -7,12 +7,13 @@ use crate::changeset::FileChange;
 use crate::changeset::change_entry::{ChangeEntry, EntryKind, entries};
 use crate::changeset::hunks::{Counts, Diff};
 use crate::changeset::interdiff::interdiff;
+use crate::changeset::marks::words;
 use crate::changeset::plan::ConflictReason;
 use crate::render::diff::{self, Layout, Options, Painter};
 use crate::render::style::{Palette, Role};
 use crate::render::width;
 use crate::review::model::{
-    Decision, FileReview, Key, Review, ReviewSlot, Unit, UnitKind, Verdict,
+    Decision, FileReview, QueuedProposal, Review, ReviewSlot, Unit, UnitKind, Verdict,
 };
 use crate::text::{counted, escape};
 
@@ -66,6 +67,13 @@ pub(super) enum Block {
 }
 
 impl Block {
+    pub(super) fn rows(&self) -> usize {
+        match self {
+            Self::Text(text) => text.lines().count(),
+            Self::Diff { rows, .. } => rows.len(),
+        }
+    }
+
     pub(super) fn push(&self, out: &mut String) {
         match self {
             Self::Text(text) => out.push_str(text),
@@ -317,88 +325,52 @@ pub(super) fn decision(unit: &Unit) -> Option<&'static str> {
     }
 }
 
-/// `(2/5) Take this hunk [y,n,…]? `
-pub(super) fn prompt(
-    place: Option<(usize, usize)>,
-    question: &str,
-    keys: &[Key],
-    options: &Options,
-) -> String {
-    let palette = &options.palette;
-    let start = match place {
-        Some((at, count)) => format!("({}/{count}) {question} [", at + 1),
-        None => format!("{question} ["),
-    };
-    let mut out = palette.paint(Role::Title, &start);
-    let mut used = width::of(&start);
-    let keys: Vec<&Key> = keys.iter().filter(|key| key.is_prompted).collect();
-    for (n, key) in keys.iter().enumerate() {
-        if used + 4 > options.columns.max(12) {
-            out.push('\n');
-            used = 0;
-        }
-        palette.write(&mut out, Role::Key, key.key.encode_utf8(&mut [0; 4]));
-        used += 2;
-        if n + 1 < keys.len() {
-            out.push(',');
-        }
-    }
-    out += &palette.paint(Role::Title, "]?");
-    out.push(' ');
-    out
-}
+/// Pending proposals that the last screen names.
+const MOST_PENDING: usize = 5;
 
-pub(super) fn help(keys: &[Key], options: &Options) -> String {
-    let mut out = String::new();
-    for key in keys {
-        out += &format!("  {}  {}\n", options.palette.paint(Role::Key, key.key), key.help);
-    }
-    let text = "Enter and Esc decide nothing. Nothing is written before you confirm the summary.";
-    push_wrapped(&mut out, options, Role::Plain, text);
-    out
-}
-
-/// One line for each answered proposal, and a count of the others.
+/// One line for each answered proposal, and the first of the others.
 pub(super) fn summary(slots: &[ReviewSlot], options: &Options) -> String {
     let palette = &options.palette;
     let mut out = String::from("\n");
     out += &palette.paint(Role::Title, "Decided:");
     out.push('\n');
-    let mut open = 0;
+    let mut open = Vec::new();
     for slot in slots.iter().filter(|slot| !slot.done) {
-        let (role, text) = match slot.verdict() {
+        let mut detail = None;
+        let (role, mut text) = match slot.verdict() {
             Verdict::Open { .. } if slot.comments.is_empty() => {
-                open += 1;
+                open.push(slot);
                 continue;
             }
             Verdict::Open { decided, total } => {
-                open += 1;
                 (Role::Dim, format!("stays pending, {decided} of {total} hunks decided"))
             }
             Verdict::Apply => (Role::Good, "apply all of it".to_owned()),
             Verdict::Part(changes) => (Role::Good, part(slot, &changes)),
-            Verdict::Nothing => {
-                (Role::Warn, "nothing of it is taken; it stays pending (R rejects it)".to_owned())
+            Verdict::Nothing => (Role::Warn, "stays pending, nothing of it is taken".to_owned()),
+            Verdict::Reject { reason } => {
+                detail = Some(reason);
+                (Role::Bad, "reject".to_owned())
             }
-            Verdict::Reject { reason } => (Role::Bad, format!("reject: {}", escape::line(&reason))),
             Verdict::RequestChanges { reason } => {
-                (Role::Warn, format!("request changes: {}", escape::line(&reason)))
+                detail = Some(reason).filter(|reason| !reason.is_empty());
+                (Role::Warn, "request changes".to_owned())
             }
             Verdict::Gone { status } => (Role::Dim, format!("{} meanwhile", gone(&status))),
         };
-        let mut line = format!("{}  {text}", slot.ticket.id);
-        if slot.saved && slot.is_settled() {
-            line += " (answered in an earlier review)";
-        }
         match slot.comments.len() {
             0 => {}
-            1 => line += ", 1 comment",
-            n => line += &format!(", {n} comments"),
+            1 => text += ", 1 comment",
+            n => text += &format!(", {n} comments"),
         }
-        for (n, row) in width::wrap(&line, options.columns.saturating_sub(5)).iter().enumerate() {
-            out += if n == 0 { "  " } else { "      " };
-            out += &palette.paint(role, row);
-            out.push('\n');
+        if slot.saved && slot.is_settled() {
+            text += " (answered in an earlier review)";
+        }
+        push_hanging(&mut out, options, role, 2, &format!("{}  {text}", slot.ticket.id));
+        push_hanging(&mut out, options, Role::Plain, 6, &subject(&slot.ticket));
+        if let Some(reason) = detail {
+            let reason = format!("reason: {}", escape::line(&reason));
+            push_hanging(&mut out, options, Role::Comment, 6, &reason);
         }
         for comment in &slot.comments {
             let (what, on) = (noun(&comment.kind), on(comment));
@@ -406,16 +378,42 @@ pub(super) fn summary(slots: &[ReviewSlot], options: &Options) -> String {
             if let Some(lines) = &comment.replacement {
                 text += &format!(" [{}]", escape::line(lines));
             }
-            for row in width::wrap(&text, options.columns.saturating_sub(7)) {
-                out += &format!("      {}\n", palette.paint(Role::Comment, row));
-            }
+            push_hanging(&mut out, options, Role::Comment, 6, &text);
         }
     }
-    if open > 0 {
-        let (plural, verb) = if open == 1 { ("", "stays") } else { ("s", "stay") };
-        out += &format!("  {open} proposal{plural} {verb} pending\n");
+    for slot in open.iter().take(MOST_PENDING) {
+        let text = format!("{}  stays pending: {}", slot.ticket.id, subject(&slot.ticket));
+        push_hanging(&mut out, options, Role::Dim, 2, &text);
+    }
+    if let more @ 1.. = open.len().saturating_sub(MOST_PENDING) {
+        let text = format!("{} undecided, which stay pending", counted(more, "more proposal"));
+        push_hanging(&mut out, options, Role::Dim, 2, &text);
     }
     out
+}
+
+/// `Greet with a comma · codex · greet.py · ! secret`, safe for a terminal.
+pub(super) fn subject(ticket: &QueuedProposal) -> String {
+    let files = match ticket.files {
+        1 => escape::name(&ticket.path),
+        files => counted(files, "file"),
+    };
+    let marks = match words(&ticket.marks) {
+        words if words.is_empty() => words,
+        words => format!(" · ! {words}"),
+    };
+    let title = match &ticket.title {
+        title if title.is_empty() => "(no title)".into(),
+        title => escape::line(title),
+    };
+    format!("{title} · {} · {files}{marks}", escape::name(&ticket.proposed_by))
+}
+
+fn push_hanging(out: &mut String, options: &Options, role: Role, indent: usize, text: &str) {
+    for (n, row) in width::wrap(text, options.columns.saturating_sub(7)).iter().enumerate() {
+        let indent = if n == 0 { indent } else { 6 };
+        *out += &format!("{:indent$}{}\n", "", options.palette.paint(role, row));
+    }
 }
 
 /// `was applied`, `has expired`.

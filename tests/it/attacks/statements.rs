@@ -195,7 +195,7 @@ fn lines_that_were_shown_are_counted_only_where_something_was() {
     use crate::support::terminal::Terminal;
     let command = scene.repo.cmd(&["apply", &scene.id]).env("TERM", "dumb");
     let mut terminal = Terminal::start(command, 40, 120);
-    terminal.sees("[y/n]").types("y\r");
+    terminal.sees("[y,n,?]").types("y");
     assert_eq!(terminal.ends(), 0);
     let own = Forged::read(&scene.repo, &clones::tip(&scene.repo, &scene.thread));
     let statement = own.statement.as_ref().expect("a statement");

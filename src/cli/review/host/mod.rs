@@ -136,8 +136,8 @@ impl Host for CliHost<'_> {
         self.try_command.is_some()
     }
 
-    fn try_it(&mut self, id: &ProposalId, revision: &str) -> Result<TrialOutcome> {
-        trial::run(&self.context.directory, id, revision)
+    fn try_orders(&mut self, orders: &[DecisionOrder]) -> Result<TrialOutcome> {
+        trial::run(self.store, orders, self.now())
     }
 
     fn comment(&mut self, id: &ProposalId, revision: &str, comments: &[Comment]) -> Result<()> {

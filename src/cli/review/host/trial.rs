@@ -1,54 +1,46 @@
-//! The user's command, run on the current proposal.
+//! The reviewer's command, run on the files as they are with the decisions so far.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::time::Instant;
 
-use serde_json::Value;
+use chrono::{DateTime, Utc};
 
+use crate::app::review::Plans;
+use crate::app::trial;
 use crate::cli::try_;
 use crate::error::{Error, Result};
 use crate::prompt::SignalHold;
-use crate::proposal::ProposalId;
-use crate::review::terminal::TrialOutcome;
+use crate::review::terminal::{DecisionOrder, TrialOutcome};
+use crate::store::Store;
 
-/// `aye try` is a process: it takes the lock, runs long, and may be stopped with Ctrl-C. Its
-/// document tells a failed command from a missing trial; an exit status does not.
-pub(super) fn run(directory: &Path, id: &ProposalId, revision: &str) -> Result<TrialOutcome> {
-    let failed = |error: &std::io::Error| Error::io("run aye try", error);
-    let program = std::env::current_exe().map_err(|e| Error::io("find aye itself", &e))?;
+/// Plans apart from the last screen's plans, which are what will be written.
+pub(super) fn run(
+    store: &Store,
+    orders: &[DecisionOrder],
+    now: DateTime<Utc>,
+) -> Result<TrialOutcome> {
+    let mut files = BTreeMap::new();
+    for outlook in Plans::default().make(store, orders, now)?.into_iter().flatten() {
+        match outlook {
+            Ok(outlook) => {
+                files.extend(outlook.changes.into_iter().map(|change| (change.path, change.after)));
+            }
+            Err(error) => return Ok(TrialOutcome::NotMade(error)),
+        }
+    }
+    let words: Vec<OsString> = trial::command(store.repository(), Vec::new())?;
+    let trial = match trial::open_on_files(store, &files) {
+        Ok(trial) => trial,
+        Err(error) => return Ok(TrialOutcome::NotMade(error)),
+    };
+    let id = orders.first().map(|order| order.id.as_str()).unwrap_or_default();
+    // Ctrl-C ends the command, and the review goes on.
     let _hold = SignalHold::interrupts();
-    let child = Command::new(program)
-        .arg("try")
-        .arg(format!("{id}@{revision}"))
-        .arg("--json")
-        .current_dir(directory)
-        .stdin(Stdio::inherit())
-        .stdout(Stdio::piped())
-        // The reviewer sees this process's standard output.
-        .stderr(Stdio::from(std::io::stdout()))
-        .spawn()
-        .map_err(|error| failed(&error))?;
-    let ended = child.wait_with_output().map_err(|error| failed(&error))?;
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    Ok(match serde_json::from_slice::<Value>(&ended.stdout) {
-        Ok(document) if document["schema"] == try_::SCHEMA => {
-            let signal = ended.status.code().unwrap_or_default() - 128;
-            TrialOutcome::Ended(format!("{id}: {}", how(&document, signal)))
-        }
-        Ok(document) => {
-            let error = &document["error"];
-            let why = text(&error["message"]).unwrap_or_else(|| "aye try has failed".to_owned());
-            TrialOutcome::NotMade { why, hint: text(&error["hint"]) }
-        }
-        Err(_) => TrialOutcome::NotMade {
-            why: format!("aye try ended with {}", ended.status),
-            hint: None,
-        },
-    })
-}
-
-fn how(document: &Value, signal: i32) -> String {
-    let exit_code = document["exit_code"].as_i64().and_then(|code| i32::try_from(code).ok());
-    let duration_ms = document["duration_ms"].as_u64().unwrap_or_default();
-    try_::how_it_ended(exit_code, signal, duration_ms, document["recorded"] == true)
+    let started = Instant::now();
+    let status = match try_::start(&words, &trial, id, false) {
+        Ok(mut child) => child.wait().map_err(|error| Error::io("wait for the command", &error))?,
+        Err(error) => return Ok(TrialOutcome::NotMade(error)),
+    };
+    Ok(TrialOutcome::Ended { exit_code: status.code(), duration: started.elapsed() })
 }
