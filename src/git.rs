@@ -79,6 +79,7 @@ pub struct Git {
     variables: Vec<(OsString, OsString)>,
     fresh: bool,
     configured: bool,
+    may_prompt: bool,
     input: Option<Vec<u8>>,
     whole_input: Option<File>,
     inherited: Option<File>,
@@ -160,7 +161,7 @@ impl Drop for GitProcess {
 }
 
 impl Git {
-    /// Git in `directory`; it never prompts, except in `Git::attached`.
+    /// Git in `directory`; it never prompts, except after `Git::may_prompt` and in `Git::attached`.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
@@ -169,6 +170,7 @@ impl Git {
             variables: Vec::new(),
             fresh: false,
             configured: false,
+            may_prompt: false,
             input: None,
             whole_input: None,
             inherited: None,
@@ -187,6 +189,13 @@ impl Git {
     #[must_use]
     pub fn with_command_config(mut self) -> Self {
         self.configured = true;
+        self
+    }
+
+    /// Lets git ask for credentials at the terminal, if `yes`.
+    #[must_use]
+    pub fn may_prompt(mut self, yes: bool) -> Self {
+        self.may_prompt = yes;
         self
     }
 
@@ -296,7 +305,9 @@ impl Git {
 
     fn spawn(&self, input: bool) -> Result<GitProcess> {
         let mut command = self.command();
-        command.env("GIT_TERMINAL_PROMPT", "0");
+        if !self.may_prompt {
+            command.env("GIT_TERMINAL_PROMPT", "0");
+        }
         let whole = self.whole_input.as_ref().map(File::try_clone).transpose();
         let whole = whole.map_err(|error| Error::io("prepare the input of git", &error))?;
         command.stdin(match (whole, input) {

@@ -42,6 +42,7 @@ mod sha256;
 pub mod shell;
 mod spelling;
 pub mod store;
+pub mod sync;
 pub mod text;
 pub mod tools;
 mod words;

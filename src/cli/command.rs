@@ -5,7 +5,7 @@ use clap::Subcommand;
 use super::{
     Context, Format, acp, agents, apply, approve, blame, call, check, comment, demo, diff, doctor,
     hooks, init, list, log, mcp, memory, patch, plan, propose, purge, reject, review, revise, run,
-    scan, session, shell, show, try_, undo, util, wait,
+    scan, session, shell, show, sync, try_, undo, util, wait,
 };
 use crate::error::{Exit, Result};
 
@@ -80,6 +80,8 @@ pub enum Command {
     Init(init::Args),
     /// Show the main workflow in a scratch repository.
     Demo(demo::Args),
+    /// Exchange proposals and decisions with other clones, through a remote.
+    Sync(sync::Args),
     /// Check the store, and repair what can be rebuilt.
     Doctor(doctor::Args),
     /// Generate shell completions and JSON schemas.
@@ -94,6 +96,7 @@ impl Command {
             Self::Init(args) => !args.remove.remove,
             Self::Doctor(args) => args.gc.gc && !args.gc.dry_run,
             Self::Hooks(args) => args.writes(),
+            Self::Sync(args) => args.pushes(),
             Self::Memory(args) => matches!(args.command, memory::Command::Init(_)),
             Self::Agents(agents::Args { command }) => {
                 use agents::Command::{Install, Remove};
@@ -103,6 +106,20 @@ impl Command {
                 matches!(command, Some(session::Command::End { discard: true, .. }))
             }
             _ => false,
+        }
+    }
+
+    /// The least value of `aye.syncAfter` that has `aye sync` follow.
+    pub(super) fn moment(&self) -> Option<sync::Moment> {
+        match self {
+            Self::Apply(_)
+            | Self::Approve(_)
+            | Self::Reject(_)
+            | Self::Undo(_)
+            | Self::Review(_)
+            | Self::Comment(_) => Some(sync::Moment::Decide),
+            Self::Propose(_) | Self::Revise(_) | Self::Call(_) => Some(sync::Moment::Propose),
+            _ => None,
         }
     }
 
@@ -178,6 +195,7 @@ pub(super) fn run(context: &mut Context, command: Command) -> Result<Exit> {
         Command::Plan(args) => plan::run(context, args),
         Command::Hooks(args) => hooks::run(context, args),
         Command::Try(args) => try_::run(context, args),
+        Command::Sync(args) => sync::run(context, args),
         Command::Wait(args) => wait::run(context, &args),
         Command::Util(args) => util::run(context, args),
     }

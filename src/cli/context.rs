@@ -1,6 +1,6 @@
 //! The clock, environment, terminal and format, which the library must not look up.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -32,6 +32,8 @@ pub struct Context {
     pub(super) announced: NewsList,
     /// See `Context::agent_above`.
     pub(super) above: OnceCell<Option<AgentProcess>>,
+    /// `aye.syncAfter` of the opened repository.
+    pub(super) sync_after: RefCell<Option<String>>,
     /// Set by [`Context::ends_with`].
     pub(super) status: Option<u8>,
 }
@@ -68,6 +70,7 @@ impl Context {
             upkeep: Upkeep::default(),
             announced: NewsList::default(),
             above: OnceCell::new(),
+            sync_after: RefCell::default(),
             status: None,
         }
     }

@@ -15,6 +15,7 @@ use crate::app::doctor::{self, ExamineOptions, Findings, Problem};
 use crate::error::{Exit, Result};
 use crate::shell::sandbox;
 use crate::store::{Space, Store};
+use crate::sync::probe::probe;
 use crate::text::{counted, escape};
 
 /// Check the store, and repair what can be rebuilt.
@@ -23,6 +24,7 @@ use crate::text::{counted, escape};
   aye doctor
   aye doctor --full
   aye doctor --repair
+  aye doctor --remote origin
   aye doctor --gc --dry-run
 
 doctor reads every thread from its commits and looks up the objects of each event. With --full and
@@ -38,6 +40,9 @@ pub struct Args {
     /// Rebuild memo, pending refs and projections; set aside refs and journals that cannot be read.
     #[arg(long)]
     pub repair: bool,
+    /// Also try whether git can push to this remote. Nothing is sent.
+    #[arg(long, value_name = "NAME", conflicts_with = "gc")]
+    pub remote: Option<String>,
     #[command(flatten)]
     pub gc: gc::GcArgs,
 }
@@ -77,7 +82,16 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     store.ask_again();
     let actor = context.actor(store.repository());
     let wanted = ExamineOptions { full: args.full, repair: args.repair };
-    let found = doctor::examine(&store, &actor, wanted, context.now)?;
+    let mut found = doctor::examine(&store, &actor, wanted, context.now)?;
+    if let Some(remote) = &args.remote {
+        match probe(&store, remote, context.is_attended()) {
+            Ok(()) => context.note(&format!(
+                "note: git can push to {remote}; names of refs and hooks are judged there when \
+                 something is sent"
+            )),
+            Err(error) => found.problems.push(Problem::of(&error)),
+        }
+    }
     print(context, &store, found)
 }
 

@@ -9,7 +9,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Review",
         &[
             "review", "list", "show", "diff", "apply", "approve", "reject", "undo", "comment",
-            "try", "log", "blame",
+            "try", "log", "blame", "sync",
         ],
     ),
     ("Propose", &["propose", "revise", "wait", "patch"]),

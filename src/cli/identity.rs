@@ -64,6 +64,7 @@ impl Context {
         if self.is_ci() && actor::agent(|name| self.var(name)).is_none() {
             store.write_only_as(store.repository().trusted_config("aye.clone"))?;
         }
+        self.sync_after.replace(store.repository().config("aye.syncAfter"));
         store.repository().share();
         self.recover_leftovers(&store);
         Ok(store)

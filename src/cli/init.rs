@@ -8,6 +8,7 @@ use super::memory::init::{Args as MemoryArgs, ScaffoldOutcome, scaffold};
 use crate::changeset::{Mode, RepoPath, Snapshot as _};
 use crate::error::{Exit, Result};
 use crate::repository::{Repository, policy};
+use crate::text::shell;
 use crate::worktree::Flush;
 
 /// Prepare the repository: .agent-memory/ with its .gitignore, policy and memory files.
@@ -61,7 +62,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         "keep `git log --all` and its decorations free of aye's refs: `aye init --git-log`"
             .to_owned()
     });
-    let next = unnamed.into_iter().chain([commit]).chain(next.map(str::to_owned)).chain(log);
+    let remote = store.sync_remotes().into_iter().find(|_| store.enabled_remotes().is_empty());
+    let share = remote.map(|remote| {
+        let quoted = shell::quote(&remote);
+        format!("share proposals and decisions with your team: `aye sync --enable {quoted}`")
+    });
+    let next = next.map(str::to_owned);
+    let next = unnamed.into_iter().chain([commit]).chain(next).chain(share).chain(log);
     let mut out = files.written();
     for key in &configuration {
         out += &format!("set {key} in this clone's git configuration\n");

@@ -60,6 +60,7 @@ pub mod session;
 mod session_scope;
 pub mod shell;
 pub mod show;
+pub mod sync;
 mod tool;
 pub mod try_;
 pub mod undo;
@@ -151,11 +152,15 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         context.report(&output::unsupported(format));
         return ExitCode::from(Exit::Usage as u8);
     }
+    let moment = cli.command.as_ref().and_then(Command::moment);
     let done = match cli.command {
         Some(command) => command::run(&mut context, command),
         None => overview::run(&mut context),
     };
     let done = done.map_err(|error| context.name_sandbox(error));
+    if let (Ok(_), Some(moment)) = (&done, moment) {
+        sync::after(&mut context, moment);
+    }
     context.warn_of_threads();
     context.upkeep.start(context.clock());
     context.notify();

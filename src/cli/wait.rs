@@ -1,17 +1,17 @@
 //! The command `aye wait`.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::propose::duration;
 use super::selection::ProposalArg;
-use super::{Context, Format};
+use super::{Context, Format, sync};
 use crate::app::listing::Item;
 use crate::app::remark_text;
 use crate::app::wait::{self, Document, LaterRevision, until};
 use crate::error::{Exit, Result};
 use crate::proposal::event::RevisionReason;
-use crate::proposal::{ActorKind, Status};
-use crate::store::Store;
+use crate::proposal::{ActorKind, ProposalId, Status};
+use crate::store::{Space, Store};
 use crate::text::escape;
 
 /// The status is that of timeout(1).
@@ -25,6 +25,7 @@ const TIMED_OUT: i32 = 124;
 #[command(after_help = "Examples:
   aye wait prop_m4k8n --timeout 10m
   aye wait prop_m4k8n --json && echo applied
+  aye wait prop_m4k8n --sync 30s    # also hears an answer from another machine
   aye wait --any && aye review")]
 pub struct Args {
     #[command(flatten)]
@@ -36,6 +37,9 @@ pub struct Args {
     /// Give up after this long (30s, 10m, 2h; 0 only looks); otherwise wait until it expires.
     #[arg(long, value_name = "TIME", value_parser = span)]
     timeout: Option<Duration>,
+    /// Fetch other clones' decisions each time this is over (30s, 5m). Nothing is pushed.
+    #[arg(long, value_name = "TIME", value_parser = span, conflicts_with = "any")]
+    sync: Option<Duration>,
 }
 
 /// # Errors
@@ -50,7 +54,7 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         Some(id) => store.view()?.resolve(id)?,
         None => args.which.find(context, &store.view()?)?.id,
     };
-    let document = until(&store, &id, limit, || context.clock())?;
+    let document = fetching(context, &store, &id, args)?;
     let Document { reason, comments, revised, .. } = &document;
     let is_told = reason.is_some() || !comments.is_empty() || revised.is_some();
     let is_text = is_told && context.format_or(Format::Text) == Format::Text;
@@ -64,6 +68,32 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
         Status::Pending if document.timed_out => context.ends_with(TIMED_OUT),
         Status::Pending => Exit::Refused,
     })
+}
+
+/// Waits, and fetches at the start and each time that `--sync` names.
+fn fetching(context: &Context, store: &Store, id: &ProposalId, args: &Args) -> Result<Document> {
+    if store.view()?.space(id)? == Space::Private {
+        context.note(&format!("note: {id} is private: nobody outside of this clone can answer"));
+    }
+    let Some(interval) = args.sync else {
+        return until(store, id, args.timeout, || context.clock());
+    };
+    let (started, mut is_told) = (Instant::now(), false);
+    loop {
+        if let Err(error) = sync::fetch(store, context)
+            && !std::mem::replace(&mut is_told, true)
+        {
+            context.note(&format!("warning: {}; still waiting", escape::line(error.message())));
+        }
+        let left = args.timeout.map(|limit| limit.saturating_sub(started.elapsed()));
+        let slice = left.map_or(interval, |left| left.min(interval)).max(Duration::from_secs(1));
+        let slice = left.map_or(slice, |left| left.min(slice));
+        let document = until(store, id, Some(slice), || context.clock())?;
+        let is_over = args.timeout.is_some_and(|limit| started.elapsed() >= limit);
+        if !document.timed_out || is_over {
+            return Ok(document);
+        }
+    }
 }
 
 fn any(context: &mut Context, store: &Store, limit: Option<Duration>) -> Result<Exit> {

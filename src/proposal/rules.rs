@@ -45,6 +45,12 @@ pub enum Verb {
     Force,
     /// Without a proposal.
     Patch,
+    /// Fetches other clones' threads.
+    Fetch,
+    /// Sends this clone's shared threads to a remote that is enabled.
+    Push,
+    /// Lets `aye sync` push to a remote.
+    Enable,
 }
 
 impl Verb {
@@ -68,6 +74,9 @@ impl Verb {
             Self::Undo => "undo",
             Self::Force => "force",
             Self::Patch => "patch files directly",
+            Self::Fetch => "fetch (sync --fetch)",
+            Self::Push => "push (sync)",
+            Self::Enable => "enable a remote, or set aye.syncAfter",
         }
     }
 }
@@ -140,6 +149,9 @@ pub const TABLE: &[(Verb, [Permission; 4])] = &[
             Permission::Ungated,
         ],
     ),
+    (Verb::Fetch, [Permission::Yes, Permission::Yes, Permission::Yes, Permission::Yes]),
+    (Verb::Push, [Permission::No, Permission::No, Permission::Yes, Permission::CiIfPolicy]),
+    (Verb::Enable, [Permission::No, Permission::No, Permission::Asked, Permission::No]),
 ];
 
 pub fn permission(class: CallerClass, verb: Verb) -> Permission {

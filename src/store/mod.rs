@@ -10,6 +10,7 @@ mod content;
 mod contradiction;
 mod counts;
 mod discover;
+mod exchange;
 mod ledger;
 mod lock;
 mod memo;
@@ -43,6 +44,7 @@ use crate::proposal::{ProposalId, Status};
 pub use announce::{News, NewsList};
 pub use content::too_much;
 pub use discover::{Projector, Store};
+pub use exchange::{ClosedThread, Refs, RemoteRef};
 pub use lock::Lock;
 pub use memo::{ChangedFile, ProposalRow};
 pub use private_content::Content;
@@ -52,8 +54,9 @@ pub use purge::{
     Target, changed_files,
 };
 pub use queries::{DirectPatch, Filter, LogEntry, LogPages, PAGE, Summary};
+pub use refs::Role;
 pub use removal::Removable;
-pub use space::{BY, Sent, Space, fetch_refspec, push_refspec};
+pub use space::{BY, Sent, Space, fetch_refspec, fetched_directory, push_directory, push_refspec};
 pub use thread::{SetAside, Source, Thread, Tip};
 pub use trouble::{Notices, ThreadFault};
 pub use view::{Moves, ShownTips, View};

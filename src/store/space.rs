@@ -66,6 +66,16 @@ pub fn fetch_refspec(remote: &str) -> String {
     format!("{BY}*:{}{remote}/*", refs::REMOTES)
 }
 
+/// The directory of `clone` at every remote.
+pub fn push_directory(clone: &str) -> String {
+    format!("{BY}{clone}/")
+}
+
+/// The directory here of what was fetched of `clone` from `remote`.
+pub fn fetched_directory(remote: &str, clone: &str) -> String {
+    format!("{}{remote}/{clone}/", refs::REMOTES)
+}
+
 impl Store {
     /// This clone's name in events and at remotes: `aye.clone`, if set.
     pub fn clone_id(&self) -> Option<String> {
@@ -204,18 +214,32 @@ impl Store {
     pub fn sync_remotes(&self) -> Vec<String> {
         sync_remotes(self.repository().repo())
     }
+
+    /// The remotes that git's configuration has.
+    pub fn remotes(&self) -> Vec<String> {
+        remotes(self.repository().repo())
+    }
+
+    /// The remotes that a person has enabled: the values of `aye.syncRemote`.
+    pub fn enabled_remotes(&self) -> Vec<String> {
+        enabled_remotes(self.repository().repo())
+    }
 }
 
 pub(super) fn remotes(repo: &gix::Repository) -> Vec<String> {
     repo.remote_names().iter().map(|name| name.to_str_lossy().into_owned()).collect()
 }
 
-/// The remotes of `aye.syncRemote`, or else `origin`, or else the only one.
-pub(super) fn sync_remotes(repo: &gix::Repository) -> Vec<String> {
+fn enabled_remotes(repo: &gix::Repository) -> Vec<String> {
     let config = repo.config_snapshot();
     let named = config.plumbing().strings("aye.syncRemote").unwrap_or_default();
     let named = named.iter().map(|name| name.to_str_lossy().into_owned());
-    let named: Vec<String> = named.filter(|name| !name.is_empty()).collect();
+    named.filter(|name| !name.is_empty()).collect()
+}
+
+/// The remotes of `aye.syncRemote`, or else `origin`, or else the only one.
+pub(super) fn sync_remotes(repo: &gix::Repository) -> Vec<String> {
+    let named = enabled_remotes(repo);
     if !named.is_empty() {
         return named;
     }

@@ -11,3 +11,4 @@ mod journal;
 mod memory;
 mod purge;
 mod store;
+mod sync;

@@ -1,4 +1,4 @@
-//! Four clones of one remote at work, by plain `git push` and `git fetch`, with all that happens to
+//! Four clones of one remote at work, by `aye sync`, with all that happens to
 //! clones: collected garbage, closed threads, killed commands, copies, restored backups, a rewound
 //! remote, purges. In every state an independent reader says what the program says. In the end all
 //! clones fold alike, nothing that a command has acknowledged is lost, and at no time has the remote
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use bstr::ByteSlice as _;
 use serde_json::Value;
 
-use crate::support::clones::{FETCH, is_private, short};
+use crate::support::clones::{is_private, short};
 use crate::support::steps::{self, Random};
 use crate::support::{Repo, Run};
 
@@ -43,8 +43,7 @@ const WEIGHTS: &[(usize, &str)] = &[
     (40, "request"),
     (35, "publish"),
     (100, "fetch"),
-    (25, "prune"),
-    (100, "push"),
+    (125, "sync"),
     (30, "close"),
     (8, "purge"),
     (15, "pack"),
@@ -116,6 +115,7 @@ impl World {
             git(&["config", "user.email", &format!("{name}@example.com")]);
             // Garbage is collected where this test says so.
             git(&["config", "gc.auto", "0"]);
+            git(&["config", "aye.syncRemote", "origin"]);
             if at == 0 {
                 git(&["commit", "-q", "--allow-empty", "-m", "Start"]);
                 git(&["push", "-q", "origin", "HEAD:refs/heads/main"]);
@@ -385,38 +385,26 @@ impl World {
         }
     }
 
-    /// Sends the clone's own directory; where git refuses a ref, somebody else writes there.
-    fn push(&mut self, at: usize) -> bool {
-        let name = self.git(at, &["config", "--local", "aye.clone"]);
-        if name.status != 0 {
-            return true;
-        }
-        let refs = format!("refs/aye/p/*:refs/aye/by/{}/*", name.out().trim());
-        let run = self.git(at, &["push", "-q", "origin", &refs]);
-        let refused = run.err().matches("rejected").count();
-        assert!(run.status == 0 || refused > 0, "{run}");
-        self.say(format!("clone {at}: push -> {}, {refused} refused", run.status));
+    /// Exchanges threads; it may be killed. The remote gets nothing that is private, and nothing is
+    /// lost.
+    fn sync(&mut self, at: usize, args: &[&str]) {
+        self.write(at, &[&["sync"], args].concat(), false, "");
         self.inspect();
-        refused == 0
+        self.forget_lost();
     }
 
-    fn fetch(&mut self, at: usize, prune: bool) {
-        let how = if prune { "--prune" } else { "--no-prune" };
-        let run = self.git(at, &["fetch", how, "origin", FETCH]);
-        assert!(run.status == 0 || run.err().contains("rejected"), "{run}");
-        self.say(format!("clone {at}: fetch {how} -> {}", run.status));
-        if prune {
-            self.forget_lost();
+    /// The same, to its end.
+    fn sync_whole(&mut self, at: usize) {
+        let mut run = self.aye(at, &["sync"]);
+        // A second copy within a day: a person is asked.
+        if run.status == 4 && run.err().contains("clone_copied") {
+            let repaired = self.aye(at, &["doctor", "--repair"]);
+            assert!(repaired.status <= 1, "{repaired}");
+            run = self.aye(at, &["sync"]);
         }
-    }
-
-    /// What `aye doctor` advises where a push is refused.
-    fn move_out(&mut self, at: usize) {
-        self.fetch(at, false);
-        let run = self.aye(at, &["doctor", "--repair"]);
-        assert!(run.status <= 1, "{run}");
-        self.say(format!("clone {at}: aye doctor --repair -> {}", run.status));
-        assert!(self.push(at), "clone {at} cannot push after a repair: {run}");
+        assert_eq!(run.status, 0, "clone {at}: {run}");
+        self.say(format!("clone {at}: aye sync -> 0"));
+        self.inspect();
     }
 
     /// Events that nobody has any more: only those may be that a backup has taken from their writer.
@@ -463,12 +451,9 @@ impl World {
         let place = self.clones[at].clone();
         match what {
             "propose" | "private" => self.propose(at, what == "private"),
-            "fetch" | "prune" => self.fetch(at, what == "prune"),
-            "push" => {
-                if !self.push(at) && self.random.below(2) == 0 {
-                    self.move_out(at);
-                }
-            }
+            "fetch" => self.sync(at, &["--fetch"]),
+            "sync" if self.random.below(2) == 0 => self.sync_whole(at),
+            "sync" => self.sync(at, &[]),
             "close" => _ = self.write(at, &["doctor", "--gc"], false, ""),
             "pack" => {
                 self.git(at, &["pack-refs", "--all"]).ok();
@@ -526,14 +511,8 @@ impl World {
     /// Everybody sends and fetches everything.
     fn come_together(&mut self) {
         for _ in 0..3 {
-            for at in 0..self.clones.len() {
-                self.fetch(at, false);
-                if !self.push(at) {
-                    self.move_out(at);
-                }
-            }
+            (0..self.clones.len()).for_each(|at| self.sync_whole(at));
         }
-        (0..self.clones.len()).for_each(|at| self.fetch(at, false));
     }
 
     /// What the reader of `docs/spec/` says of each thread of the clone is what the program says.
@@ -590,23 +569,14 @@ impl World {
     }
 
     /// The threads that not all clones can know alike: purged, or with events that the remote has lost and their
-    /// writer, too; with a ref that git has not fetched; open ones that are private somewhere.
+    /// writer, too; open ones that are private somewhere.
     fn unlike(&self) -> BTreeSet<String> {
         let there = self.reach(&self.server(), &["refs/aye"]);
-        let sent = self.refs(&self.server(), &["refs/aye/by"]);
         let mut unlike: BTreeSet<String> = self.purged.keys().cloned().collect();
         for clone in &self.clones {
             let shared = self.reach(clone, &["refs/aye/p", "refs/aye/remotes", "refs/aye/kept"]);
             let told = shared.difference(&there).filter_map(|id| self.told.get(id));
             unlike.extend(told.map(|told| told.thread.clone()));
-            // Git has refused to move these back to where a copy, or a rewound remote, has put the server's: only
-            // a sync takes both.
-            for (name, tip) in self.refs(clone, &["refs/aye/remotes/origin"]) {
-                let at = sent.get(&name.replacen("remotes/origin", "by", 1));
-                if at.map_or(!there.contains(&tip), |at| *at != tip) {
-                    unlike.extend(name.rsplit('/').next().map(str::to_owned));
-                }
-            }
             let refs = self.refs(clone, &["refs/aye/p", "refs/aye/private"]).into_keys();
             let (shared, private): (Vec<String>, Vec<String>) =
                 refs.partition(|name| name.starts_with("refs/aye/p/"));

@@ -103,7 +103,7 @@ fn what_is_not_known_here_is_not_recorded() {
     let id = propose(&repo, "a.txt", "one", "eins");
     let file = result(&repo, &id, "true");
     let other = Repo::with(FILES);
-    other.aye(&["try", "--import", &file]).fails("proposal_not_found", 3).notes("git fetch");
+    other.aye(&["try", "--import", &file]).fails("proposal_not_found", 3).notes("aye sync --fetch");
     let good: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).expect("JSON");
     let import = |value: &Value| repo.aye_stdin(&["try", "--import", "-"], value.to_string());
     let with = |key: &str, value: Value| {
@@ -113,7 +113,9 @@ fn what_is_not_known_here_is_not_recorded() {
     };
     let unknown = "0123456789".repeat(4);
     import(&with("proposal", json!(unknown))).fails("proposal_not_found", 3);
-    import(&with("revision", json!(unknown))).fails("revision_not_found", 3).notes("git fetch");
+    import(&with("revision", json!(unknown)))
+        .fails("revision_not_found", 3)
+        .notes("aye sync --fetch");
     import(&with("status", json!("applied"))).fails("try_result_invalid", 6);
     import(&with("format", json!("aye-try-result@2"))).fails("try_result_invalid", 6);
     import(&json!([good])).fails("try_result_invalid", 6);

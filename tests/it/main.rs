@@ -133,6 +133,7 @@ mod stack_several;
 mod status;
 mod store;
 mod support_itself;
+mod sync;
 mod taking_back;
 mod threads;
 mod tools;

@@ -121,6 +121,9 @@ fn stable_answers_keep_to_their_schemas() {
     check.aye(&["list", "--status", "all"]);
     check.aye(&["log"]);
     check.aye(&["doctor"]);
+    check.repo.git(&["init", "-q", "--bare", "../origin"]);
+    check.repo.git(&["remote", "add", "origin", "../origin"]);
+    check.aye(&["sync", "--enable", "origin", "--yes"]);
     check.memory();
     let unknown = check.repo.aye(&["show", "prop_none0none", "--json"]).exits(3).json();
     check.holds("aye/error@1", &unknown);

@@ -35,7 +35,7 @@ known! {
     "event_skipped", "aye ignores an event: its statement does not fit, or its kind is unknown",
         "`aye show ID` names it; no action is needed";
     "clone_copied", "a copy of this clone writes to the same directory of a remote",
-        "aye doctor --repair gives this clone a new name for the next push";
+        "aye sync, or aye doctor --repair, gives this clone a new name";
     "object_missing", "an object of an event is damaged or missing",
         "fetch it from a clone that has it: git fetch --refetch REMOTE";
     "changeset_invalid", "the changes of an event are malformed", REPAIR;
@@ -57,7 +57,7 @@ known! {
     "not_writable", "aye cannot write to its directory",
         "change the owner to the user who runs aye, or grant write permission";
     "private_pushed", "a setting would push private threads",
-        "git config --unset-all that key, and push branches and refs/aye/p/* by name";
+        "git config --unset-all that key; `aye sync` sends what is shared";
     "invalid_policy", "the policy is invalid, so the gate is closed", "correct the file";
     "memory_config_invalid", "the settings of memory are invalid, so the gate is closed", "correct the file";
     "purged_content", "this clone still has content of a purged proposal",

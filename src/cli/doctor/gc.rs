@@ -2,7 +2,6 @@
 
 use crate::cli::Context;
 use crate::error::{Exit, Result};
-use crate::store::push_refspec;
 use crate::text::counted;
 
 #[derive(Debug, clap::Args)]
@@ -27,10 +26,8 @@ pub fn run(context: &mut Context, args: &GcArgs) -> Result<Exit> {
     }
     let closed = if ids.is_empty() { 0 } else { store.close(&ids, None, context.now)? };
     let mut text = format!("{} closed\n", counted(closed, "thread"));
-    if let Some(clone) = store.clone_id().filter(|_| closed > 0) {
-        for remote in store.sync_remotes() {
-            text += &format!("send it: git push {remote} '{}'\n", push_refspec(&clone));
-        }
+    if closed > 0 && !store.enabled_remotes().is_empty() {
+        text += "send it: aye sync\n";
     }
     context.print(text.as_bytes())
 }

@@ -61,7 +61,7 @@ fn pre_push(context: &mut Context, args: &[OsString]) -> Result<Report> {
     let mut report = check::report().rules([Rule::new(
         "not_for_remote",
         "What is this clone's own is pushed to a remote",
-        "push refs/aye/p/* alone",
+        "`aye sync` sends what is shared",
     )]);
     let opened = context.store_here();
     let found = opened.as_ref().ok();
@@ -127,8 +127,7 @@ fn remote(context: &Context, args: &[OsString]) -> Option<String> {
 }
 
 fn not_for_remote(why: String) -> Finding {
-    let hint = "push what is shared, and nothing else below refs/aye: \
-                git push REMOTE \"refs/aye/p/*:refs/aye/by/$(git config aye.clone)/*\"";
+    let hint = "`aye sync` sends what is shared; push nothing else below refs/aye";
     Finding::new("not_for_remote", Level::Error, why).hint(hint)
 }
 

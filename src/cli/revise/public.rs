@@ -8,7 +8,7 @@ use crate::error::{Exit, Result};
 use crate::proposal::Proposal;
 use crate::proposal::rules::Verb;
 use crate::scan::gate::ScanWarning;
-use crate::store::{Space, Store, push_refspec};
+use crate::store::{Space, Store};
 use crate::text::escape;
 
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -16,7 +16,7 @@ use crate::text::escape;
 pub struct PublicArgs {
     /// Let others see it, though it is, or would be, private.
     ///
-    /// The next push includes it. The outgoing content is shown before the question. The id stays;
+    /// The next sync sends it. The outgoing content is shown before the question. The id stays;
     /// revisions and comments from before stay private.
     #[arg(long)]
     pub public: bool,
@@ -67,10 +67,8 @@ pub fn publish(
     };
     decide::publish(store, &authority, context.now, proposal, &seen)?;
     context.print(format!("{}  published\n", proposal.id).as_bytes())?;
-    if let Some(clone) = store.clone_id() {
-        for remote in store.sync_remotes() {
-            context.note(&format!("send it: git push {remote} '{}'", push_refspec(&clone)));
-        }
+    if !store.enabled_remotes().is_empty() {
+        context.note("send it: aye sync");
     }
     Ok(Exit::Done)
 }

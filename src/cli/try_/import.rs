@@ -11,7 +11,7 @@ use crate::proposal::event::Check;
 use crate::proposal::try_result::{self, TryResult};
 use crate::proposal::{Note, Proposal, ProposalId, codes};
 use crate::repository::Repository;
-use crate::store::{View, fetch_refspec};
+use crate::store::View;
 use crate::text::escape;
 
 /// All `files` are recorded, or none.
@@ -79,7 +79,7 @@ fn require_here(repository: &Repository, result: &TryResult) -> Result<()> {
 }
 
 fn fetch() -> String {
-    format!("fetch the thread that it is in: git fetch REMOTE '{}'", fetch_refspec("REMOTE"))
+    "fetch the thread that it is in: aye sync --fetch".to_owned()
 }
 
 fn find(view: &View, result: &TryResult) -> Result<Proposal> {

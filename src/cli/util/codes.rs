@@ -16,6 +16,7 @@ pub fn all_codes() -> Vec<&'static Code> {
         crate::proposal::codes::ALL,
         crate::repository::codes::ALL,
         crate::store::codes::ALL,
+        crate::sync::codes::ALL,
         crate::tools::codes::ALL,
         crate::beneath::codes::ALL,
         crate::worktree::codes::ALL,

@@ -128,6 +128,7 @@ static ANSWERS: &[PublishedSchema] = &[
     ),
     answer::<cli::session::List>("sessions", "`session list`: the sessions"),
     answer::<crate::tools::revise::ReviseResponse>("revise", "`revise`: the new revision"),
+    answer::<cli::sync::Document>("sync", "`sync`: what was exchanged, by remote"),
     answer::<cli::apply::document::ApplyDocument>("undo", "`undo`: what was restored, per file"),
 ];
 

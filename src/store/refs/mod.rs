@@ -14,8 +14,9 @@ use std::io::{self, ErrorKind};
 use bstr::ByteSlice;
 use gix::ObjectId;
 
+pub use names::Role;
 pub(super) use names::{
-    BEFORE, BROKEN, CLOSED, GONE, Name, PENDING, PRIVATE, REMOTES, ROOT, Role, SESSION, SHARED,
+    BEFORE, BROKEN, CLOSED, GONE, KEPT, Name, PENDING, PRIVATE, REMOTES, ROOT, SESSION, SHARED,
     is_clone_id,
 };
 pub(super) use write::{MoveOutcome, compare_and_swap, delete, remove, set};

@@ -25,7 +25,7 @@ pub(in crate::store) const GONE: &str = "gone";
 
 /// The kind of the id at the end of a ref's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum Role {
+pub enum Role {
     Thread,
     Chunk,
     Tombstone,

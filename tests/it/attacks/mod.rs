@@ -4,6 +4,7 @@
 mod canonical;
 mod names;
 mod others;
+mod remote;
 mod replays;
 mod sizes;
 mod statements;

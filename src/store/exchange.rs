@@ -1,0 +1,121 @@
+//! Refs that clones exchange through a remote.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gix::ObjectId;
+
+use super::refs::{self, Name, Role};
+use super::thread::{Threads, Tip};
+use super::{Source, Space, Store, View, space};
+use crate::error::Result;
+use crate::proposal::ProposalId;
+
+/// Refs with their targets, by name.
+pub type Refs = BTreeMap<String, ObjectId>;
+
+/// A thread's id, and tips that a chunk has of it.
+pub type ClosedThread = (ObjectId, Vec<ObjectId>);
+
+/// A clone's ref at a remote.
+#[derive(Clone, Debug)]
+pub struct RemoteRef {
+    pub clone: String,
+    pub role: Role,
+    pub id: ObjectId,
+}
+
+impl Store {
+    /// This clone's shared refs, by their names below `refs/aye/p/`.
+    pub fn shared_refs(&self) -> Result<Refs> {
+        let mut found = Refs::new();
+        refs::each(self.repository(), refs::SHARED, |name, at| {
+            found.insert(name[refs::SHARED.len()..].to_owned(), at);
+        })?;
+        Ok(found)
+    }
+
+    /// What was fetched from `remote`, by full name. Refs of another remote whose name begins with
+    /// this one's are not part of it.
+    pub fn fetched_refs(&self, remote: &str) -> Result<Refs> {
+        let others: Vec<String> = space::remotes(self.repository().repo())
+            .into_iter()
+            .filter(|other| other.starts_with(&format!("{remote}/")))
+            .map(|other| format!("{}{other}/", refs::REMOTES))
+            .collect();
+        let mut found = Refs::new();
+        refs::each(self.repository(), &format!("{}{remote}/", refs::REMOTES), |name, at| {
+            if !others.iter().any(|other| name.starts_with(other)) {
+                found.insert(name, at);
+            }
+        })?;
+        Ok(found)
+    }
+
+    pub fn kept_refs(&self) -> Result<Refs> {
+        let mut found = Refs::new();
+        refs::each(self.repository(), refs::KEPT, |name, at| _ = found.insert(name, at))?;
+        Ok(found)
+    }
+
+    /// Parses the full name of a fetched ref; `None` for other names.
+    pub fn remote_ref(&self, name: &str) -> Option<RemoteRef> {
+        let repo = self.repository().repo();
+        let Name { source, role, id, .. } =
+            Name::parse(name, &space::remotes(repo), repo.object_hash())?;
+        let Source::Fetched { clone, .. } = source else { return None };
+        Some(RemoteRef { clone, role, id })
+    }
+
+    /// The name under which the lost tip `at` of the fetched ref `name` is kept.
+    pub fn kept_name(&self, remote: &str, name: &str, at: &ObjectId) -> Option<String> {
+        let RemoteRef { clone, .. } = self.remote_ref(name)?;
+        let (_, rest) = name.split_once(&format!("/{clone}/"))?;
+        Some(format!("{}{remote}/{clone}.{}/{rest}", refs::KEPT, at.to_hex_with_len(8)))
+    }
+
+    /// The threads that this clone has purged.
+    pub fn purged_threads(&self) -> Result<BTreeSet<ObjectId>> {
+        Ok(Threads::new(self).purged()?.copied().collect())
+    }
+
+    /// The threads of the chunk `id`, which a ref `name` has.
+    ///
+    /// # Errors
+    /// `thread_damaged`, `thread_incomplete`.
+    pub fn chunk_threads(&self, name: &str, id: ObjectId) -> Result<Vec<ClosedThread>> {
+        let (name, source) = (name.to_owned(), Source::ClosedElsewhere);
+        let threads = Threads::new(self);
+        threads.ledger()?.entries(&Tip { name, id, source, space: Space::Shared })
+    }
+}
+
+impl View<'_> {
+    /// True if this clone has events of the shared proposal `id` that `remote` had not at the last
+    /// fetch or push. Never true for a private one.
+    pub fn is_unsent(&self, id: &ProposalId, remote: &str) -> Result<bool> {
+        let whole = self.thread_id(id)?;
+        let thread = self.thread_of(&whole)?;
+        if thread.space == Space::Private {
+            return Ok(false);
+        }
+        let ledger = self.threads.ledger()?;
+        let below = format!("{}{remote}/", refs::REMOTES);
+        let is_there = |tip: &Tip| match &tip.source {
+            Source::Fetched { remote: of, .. } => of == remote,
+            // A chunk's commit is the last part of its refs' names.
+            Source::Closed | Source::ClosedElsewhere => {
+                let chunk = tip.name.rsplit('/').next().and_then(|hex| hex.parse().ok());
+                let names = chunk.map(|chunk: ObjectId| ledger.names_of(&chunk));
+                names.unwrap_or_default().iter().any(|name| name.starts_with(&below))
+            }
+            Source::Own | Source::Kept => false,
+        };
+        let tips = self.threads.tips(&whole)?;
+        let at = |tip: &Tip| thread.history.at(&tip.id.to_string());
+        let there: Vec<usize> = tips.iter().filter(|tip| is_there(tip)).filter_map(at).collect();
+        let own = tips.iter().filter(|tip| tip.is_own() && tip.space == Space::Shared);
+        let is_known =
+            |own: usize| there.iter().any(|there| *there == own || thread.history.saw(*there, own));
+        Ok(own.filter_map(at).any(|own| !is_known(own)))
+    }
+}
