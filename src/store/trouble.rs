@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::View;
 use super::thread::{SetAside, Thread};
 use crate::error::{Error, Result};
+use crate::proposal::history::History;
 use crate::proposal::state::Skipped;
 use crate::proposal::{ProposalId, fold};
 
@@ -26,20 +27,24 @@ pub struct ThreadFault {
 }
 
 impl View<'_> {
-    /// [`View::troubles`] of all threads as their commits are now. The memo does not notice that an
-    /// object was lost.
-    pub fn troubles_now(&self) -> Result<Vec<ThreadFault>> {
+    /// The faults of all threads as their commits are now: the memo does not notice that an object was
+    /// lost. `each` gets every thread that can be read.
+    pub fn troubles_now(
+        &self,
+        mut each: impl FnMut(&ProposalId, &History),
+    ) -> Result<Vec<ThreadFault>> {
         let ids = self.threads.all_ids()?;
         let mut found: Vec<ThreadFault> =
             self.threads.ledger()?.aside().iter().map(ThreadFault::of_chunk).collect();
         for id in ids {
-            let thread = match self.threads.read(&id) {
+            let thread = match self.thread_now(&id) {
                 Ok(thread) => thread,
                 Err(error) => {
                     found.push(ThreadFault::of_thread(&id, &error));
                     continue;
                 }
             };
+            each(&ProposalId::from_event(&id.to_string()), &thread.history);
             found.extend(thread.set_aside.iter().map(|aside| ThreadFault::of_ref(&thread, aside)));
             let skipped =
                 fold(&thread.history).map(|proposal| proposal.skipped).unwrap_or_default();

@@ -192,6 +192,11 @@ impl<'s> View<'s> {
         if let Some(thread) = self.read.borrow().get(id) {
             return Ok(Rc::clone(thread));
         }
+        self.thread_now(id)
+    }
+
+    /// As its commits are now, also if it was read before.
+    pub(super) fn thread_now(&self, id: &ObjectId) -> Result<Rc<Thread>> {
         let thread = Rc::new(self.threads.read(id)?);
         let aside: Vec<ThreadFault> =
             thread.set_aside.iter().map(|it| ThreadFault::of_ref(&thread, it)).collect();

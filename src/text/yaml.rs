@@ -37,14 +37,13 @@ pub fn document<T: Serialize>(value: &T) -> Result<String> {
 
 fn write_document(value: &serde_json::Value) -> Result<String> {
     let failed = |error: serde_yaml::Error| Error::bug(error.to_string());
-    let text = serde_yaml::to_string(value).map_err(failed)?;
-    if !text.contains(misleads) && !has_retyped(value) {
-        return Ok(text);
+    if !has_text(value, &|text| text.contains(misleads) || is_retyped(text)) {
+        return serde_yaml::to_string(value).map_err(failed);
     }
     let mut number = 0_u32;
     let mark = loop {
         let mark = format!("aye{number}:");
-        if !text.contains(&mark) {
+        if !has_text(value, &|text| text.contains(&mark)) {
             break mark;
         }
         number += 1;
@@ -99,12 +98,13 @@ fn is_retyped(text: &str) -> bool {
     WORDS.iter().any(|word| text.eq_ignore_ascii_case(word)) || is_number() || is_date()
 }
 
-fn has_retyped(value: &serde_json::Value) -> bool {
+/// True if a string or key of `value` is one.
+fn has_text(value: &serde_json::Value, is_it: &dyn Fn(&str) -> bool) -> bool {
     match value {
-        serde_json::Value::String(text) => is_retyped(text),
-        serde_json::Value::Array(items) => items.iter().any(has_retyped),
+        serde_json::Value::String(text) => is_it(text),
+        serde_json::Value::Array(items) => items.iter().any(|item| has_text(item, is_it)),
         serde_json::Value::Object(map) => {
-            map.iter().any(|(key, value)| is_retyped(key) || has_retyped(value))
+            map.iter().any(|(key, value)| is_it(key) || has_text(value, is_it))
         }
         _ => false,
     }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use super::leftovers::{self, Leftover};
-use super::objects::{self, Damaged};
+use super::objects::{Damaged, Objects};
 use super::{ExamineOptions, Problem, is_by_others, remotes};
 use crate::error::{Error, Result};
 use crate::memory::service::settings_problems;
@@ -35,9 +35,10 @@ impl StoreScan {
             Err(error) => vec![error],
         };
         let left = leftovers::find(store, view, wanted.full, now)?;
-        let damaged = objects::damaged(view, wanted.reads_all())?;
+        let mut objects = Objects::new(store.repository(), wanted.reads_all());
+        let troubles = view.troubles_now(|id, history| objects.thread(id, history))?;
+        let damaged = objects.damaged;
         let mut looking = Looking { store, view, now, problems: Vec::new() };
-        let troubles = view.troubles_now()?;
         looking.threads(&troubles)?;
         looking.objects(&damaged);
         looking.forged_stamp()?;

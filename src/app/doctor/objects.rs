@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use gix::ObjectId;
 use gix::objs::Kind;
 
-use crate::error::Result;
 use crate::proposal::ProposalId;
-use crate::store::{LogEntry, View};
+use crate::proposal::history::History;
+use crate::repository::Repository;
 
 pub(super) struct Damaged {
     /// First thread that reaches it.
@@ -15,39 +15,40 @@ pub(super) struct Damaged {
     pub(super) message: String,
 }
 
-/// Objects damaged or missing below readable threads. `is_full` reads and hashes contents;
-/// otherwise they are only looked up.
-pub(super) fn damaged(view: &View<'_>, is_full: bool) -> Result<Vec<Damaged>> {
-    let repository = view.store().repository();
-    let mut objects = Objects {
-        repo: repository.repo(),
-        is_full,
-        // A partial clone fetches missing objects on demand.
-        takes_missing: repository.is_partial(),
-        known: HashSet::new(),
-    };
-    let mut found = Vec::new();
-    for page in view.log_pages(None, None) {
-        for LogEntry { id, stamped, .. } in page? {
-            let Ok(event) = ObjectId::from_hex(stamped.id.as_bytes()) else { continue };
-            for (object, why) in objects.below(event) {
-                let event = event.to_hex_with_len(12);
-                let message = format!("object {object}, of event {event} of {id}, {why}");
-                found.push(Damaged { id: id.clone(), message });
-            }
-        }
-    }
-    Ok(found)
-}
-
-struct Objects<'r> {
+/// Looks for objects that are damaged or missing below threads.
+pub(super) struct Objects<'r> {
     repo: &'r gix::Repository,
+    /// Contents are read and hashed, too; otherwise they are only looked up.
     is_full: bool,
     takes_missing: bool,
     known: HashSet<ObjectId>,
+    pub(super) damaged: Vec<Damaged>,
 }
 
-impl Objects<'_> {
+impl<'r> Objects<'r> {
+    pub(super) fn new(repository: &'r Repository, is_full: bool) -> Self {
+        Self {
+            repo: repository.repo(),
+            is_full,
+            // A partial clone fetches missing objects on demand.
+            takes_missing: repository.is_partial(),
+            known: HashSet::new(),
+            damaged: Vec::new(),
+        }
+    }
+
+    /// Looks below the events of the thread `id`.
+    pub(super) fn thread(&mut self, id: &ProposalId, history: &History) {
+        for stamped in history.events() {
+            let Ok(event) = ObjectId::from_hex(stamped.id.as_bytes()) else { continue };
+            for (object, why) in self.below(event) {
+                let event = event.to_hex_with_len(12);
+                let message = format!("object {object}, of event {event} of {id}, {why}");
+                self.damaged.push(Damaged { id: id.clone(), message });
+            }
+        }
+    }
+
     /// Checks the whole tree of the commit `event`.
     fn below(&mut self, event: ObjectId) -> Vec<(ObjectId, String)> {
         let Ok(tree) = self.repo.find_commit(event).and_then(|it| Ok(it.tree_id()?.detach()))

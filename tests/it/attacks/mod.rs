@@ -172,9 +172,9 @@ fn refuses_the_commit(repo: &Repo, expected: &[&str]) {
     repo.aye(&LAST).exits(1);
 }
 
-/// Runs with so much address space, in KiB, and two minutes of processor time, for a program that is not optimised.
+/// Runs with so much address space, in KiB, and a minute of processor time, for a program that is not optimised.
 fn limited(repo: &Repo, memory: u64, args: &[&str]) -> Run {
-    let script = format!("ulimit -v {memory}; ulimit -t 120; exec \"$0\" \"$@\"");
+    let script = format!("ulimit -v {memory}; ulimit -t 60; exec \"$0\" \"$@\"");
     let run = repo.program("sh").args(&["-c", &script]).args(&[crate::support::tested()]);
     run.args(args).run()
 }
