@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chrono::{DateTime, Utc};
-
 use super::decision_plan::entry;
 use crate::changeset::RepoPath;
 use crate::error::{Error, Result};
@@ -13,7 +11,7 @@ use crate::proposal::manifest::{EntryOutcome, Manifest, ManifestEntry, OtherChan
 use crate::proposal::state::{Approval, Decision};
 use crate::proposal::steps::{FileStep, decision_steps, revision_steps};
 use crate::proposal::{Actor, Entry, Proposal, ProposalId, codes, trailers};
-use crate::store::{Filter, View};
+use crate::store::View;
 
 const MOST_STEPS: usize = 256;
 
@@ -208,13 +206,9 @@ impl<'v, 's> StepSearch<'v, 's> {
 
     /// Steps of `path` by applies that a person undid, each with the step of its undo.
     fn undone_steps(&self, path: &RepoPath) -> Result<Vec<[FileStep; 2]>> {
-        let filter = Filter { path: Some(path.as_bstr().to_string()), ..Filter::default() };
         let mut found = Vec::new();
-        for summary in self.view.proposals(&filter, DateTime::<Utc>::MIN_UTC)? {
-            if !summary.is_undone || summary.contested {
-                continue;
-            }
-            let proposal = self.view.proposal(&summary.id)?;
+        for id in self.view.undone_at(path)? {
+            let proposal = self.view.proposal(&id)?;
             for (undone, undo) in proposal.undone.iter().zip(&proposal.undos) {
                 let made = decision_steps(&proposal, undone).into_iter();
                 let mut made = made.filter(|it| it.path == *path && undone.is_by_a_person());

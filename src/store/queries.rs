@@ -359,6 +359,18 @@ impl View<'_> {
         Ok(steps.collect())
     }
 
+    /// Proposals that change the file at `path` and of which a person undid an apply.
+    pub fn undone_at(&self, path: &RepoPath) -> Result<Vec<ProposalId>> {
+        let decided: Vec<Row> = self.decided(Some(&memo::spelled(path)))?.collect();
+        let is_it = |it: &ProposalRow| {
+            it.summary.is_undone
+                && !it.summary.contested
+                && it.files.iter().any(|file| file.path == *path)
+        };
+        let found = digests(self.open()?.iter().chain(&decided)).filter(|(_, it)| is_it(it));
+        Ok(found.map(|(row, _)| ProposalId::long(&row.thread)).collect())
+    }
+
     /// Calls `each` for each file of undecided proposals, by path, with the proposal's id and both
     /// sides.
     pub fn open_paths(
