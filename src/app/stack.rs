@@ -8,7 +8,7 @@ use super::{Session, is_own};
 use crate::changeset::merge::MergeLabels;
 use crate::changeset::plan;
 use crate::changeset::snippet::{self, SnippetEdit};
-use crate::changeset::{Changeset, File, FileChange, RepoPath, Snapshot};
+use crate::changeset::{Changeset, File, RepoPath, Snapshot};
 use crate::check::relations::{self, MOST_HIGH};
 use crate::error::{Error, Result, codes};
 use crate::proposal::event::{Evidence, On, RevisionReason, Subject};
@@ -87,20 +87,8 @@ impl Snapshot for StackSnapshot<'_> {
         }
     }
 
-    fn expect(&self, paths: &[&RepoPath]) {
-        self.files.expect(paths);
-    }
-
-    fn announce(&self, changes: &[FileChange]) -> Result<()> {
-        self.files.announce(changes)
-    }
-
-    fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.files.stored(path, bytes)
-    }
-
-    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
-        self.files.merges_lines(path)
+    fn base(&self) -> Option<&dyn Snapshot> {
+        Some(&*self.files)
     }
 }
 

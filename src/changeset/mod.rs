@@ -205,21 +205,26 @@ pub trait Snapshot {
     /// size limit.
     fn file(&self, path: &RepoPath) -> Result<Option<File>>;
 
+    /// The files underneath, which answer whatever these do not.
+    fn base(&self) -> Option<&dyn Snapshot> {
+        None
+    }
+
     /// Announces paths, to read them together. Paths need not exist; only speed depends on it.
     fn expect(&self, paths: &[&RepoPath]) {
-        let _ = paths;
+        if let Some(base) = self.base() {
+            base.expect(paths);
+        }
     }
 
     /// New path, if planned and unwritten changes move the file.
     fn moved(&self, path: &RepoPath) -> Option<RepoPath> {
-        let _ = path;
-        None
+        self.base()?.moved(path)
     }
 
     /// An absolute `path` relative to the top of these files; `None` if outside or unknown.
     fn below_top(&self, path: &[u8]) -> Option<Vec<u8>> {
-        let _ = path;
-        None
+        self.base()?.below_top(path)
     }
 
     /// Applies `patch`, one binary change to a file `f`, through git.
@@ -227,28 +232,27 @@ pub trait Snapshot {
     /// # Errors
     /// `patch_invalid`; `size_limit_exceeded` beyond `most` bytes.
     fn binary(&self, before: &[u8], patch: &[u8], most: usize) -> Result<Vec<u8>> {
-        let _ = (before, patch, most);
+        if let Some(base) = self.base() {
+            return base.binary(before, patch, most);
+        }
         let what = "a binary change is applied by git, which is not at hand here";
         Err(Error::new(&limits::codes::PATCH_UNSUPPORTED, what).hint("send the files themselves"))
     }
 
     /// Announces all content to be written: it may contain attributes, by which git reads the rest.
     fn announce(&self, changes: &[FileChange]) -> Result<()> {
-        let _ = changes;
-        Ok(())
+        self.base().map_or(Ok(()), |base| base.announce(changes))
     }
 
     /// The form in which git stores `bytes` at `path`, with everything announced; `None` if
     /// unchanged.
     fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
-        let _ = (path, bytes);
-        Ok(None)
+        self.base().map_or(Ok(None), |base| base.stored(path, bytes))
     }
 
     /// False if the attribute `merge` rules out a merge by lines. Asked only if both sides changed.
     fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
-        let _ = path;
-        Ok(true)
+        self.base().map_or(Ok(true), |base| base.merges_lines(path))
     }
 }
 

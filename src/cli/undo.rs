@@ -79,8 +79,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         Err(all) => return group::undo(context, &store, &all, &seen, args.dry_run),
     };
     drop(view);
-    let is_no = args.rejection || is_negative(&proposal) || is_expired(&proposal, context.now);
-    if is_no && !is_expired(&proposal, context.now) {
+    let is_over = is_expired(&proposal, context.now);
+    let is_no = is_over || args.rejection || is_negative(&proposal);
+    if is_no && !is_over {
         verdict::require_rejected(&proposal)?;
     }
     let plan = if is_no { ApplyPlan::default() } else { decide::undo::preview(&store, &proposal)? };
@@ -107,22 +108,24 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return context.declined("nothing undone");
     };
     let outcome = if is_no {
-        undo_rejection(context, &store, &authority, &proposal, &seen)?
+        undo_rejection(context, &store, &authority, &proposal, &seen, is_over)?
     } else {
         undo_apply(context, &store, &authority, &proposal, &seen, shown)?
     };
     outcome.emit(context)
 }
 
+/// `is_over`: the term is, and nobody has rejected it.
 fn undo_rejection(
     context: &Context,
     store: &Store,
     authority: &Authority,
     proposal: &Proposal,
     seen: &ViewedState,
+    is_over: bool,
 ) -> Result<UndoOutcome> {
     let (proposals, now) = (std::slice::from_ref(proposal), context.now);
-    if is_expired(proposal, now) {
+    if is_over {
         verdict::extend(store, authority, now, proposal, seen)?;
     } else {
         let besides = VerdictDetails { seen: Some(seen), ..VerdictDetails::default() };

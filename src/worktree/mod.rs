@@ -224,20 +224,12 @@ impl Snapshot for Reader<'_> {
         Ok(Some(file))
     }
 
+    fn base(&self) -> Option<&dyn Snapshot> {
+        Some(self.tree)
+    }
+
     fn expect(&self, paths: &[&RepoPath]) {
         *self.ahead.borrow_mut() = ReadAhead::start(&self.tree.root, paths, self.tree.size_limit);
-    }
-
-    fn announce(&self, changes: &[FileChange]) -> Result<()> {
-        self.tree.announce(changes)
-    }
-
-    fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.tree.stored(path, bytes)
-    }
-
-    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
-        self.tree.merges_lines(path)
     }
 }
 

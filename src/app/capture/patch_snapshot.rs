@@ -1,7 +1,7 @@
 //! Services that a patch needs of a repository: absolute paths, which coding agents write, and git
 //! for binary changes.
 
-use crate::changeset::{File, FileChange, RepoPath, Snapshot};
+use crate::changeset::{File, RepoPath, Snapshot};
 use crate::error::Result;
 use crate::repository::{Repository, binary};
 
@@ -16,12 +16,8 @@ impl Snapshot for PatchSnapshot<'_> {
         self.files.file(path)
     }
 
-    fn expect(&self, paths: &[&RepoPath]) {
-        self.files.expect(paths);
-    }
-
-    fn moved(&self, path: &RepoPath) -> Option<RepoPath> {
-        self.files.moved(path)
+    fn base(&self) -> Option<&dyn Snapshot> {
+        Some(self.files)
     }
 
     fn below_top(&self, path: &[u8]) -> Option<Vec<u8>> {
@@ -30,17 +26,5 @@ impl Snapshot for PatchSnapshot<'_> {
 
     fn binary(&self, before: &[u8], patch: &[u8], most: usize) -> Result<Vec<u8>> {
         binary::apply(before, patch, most)
-    }
-
-    fn announce(&self, changes: &[FileChange]) -> Result<()> {
-        self.files.announce(changes)
-    }
-
-    fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.files.stored(path, bytes)
-    }
-
-    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
-        self.files.merges_lines(path)
     }
 }

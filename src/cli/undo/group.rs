@@ -101,7 +101,7 @@ fn one(
     let (caller, evidence) = (context.caller(store.repository()), Evidence::Terminal);
     let authority = decide::authorise(store, &caller, verb, proposals, &evidence, &command)?;
     if is_negative(proposal) {
-        undo_rejection(context, store, &authority, proposal, seen)
+        undo_rejection(context, store, &authority, proposal, seen, false)
     } else {
         undo_apply(context, store, &authority, proposal, seen, None)
     }

@@ -313,20 +313,6 @@ impl Journal {
         self.apply_with(reader, steps, subject, &mut || (), commit, |value| value)
     }
 
-    /// Also runs `meanwhile` while the disk writes, and `answer` with the result of a successful
-    /// `commit`, while old files are removed.
-    pub fn apply_with<T, R>(
-        &self,
-        reader: &Reader<'_>,
-        steps: &[FileWrite<'_>],
-        subject: Option<&str>,
-        meanwhile: &mut dyn FnMut(),
-        commit: impl FnOnce(&str) -> Result<T>,
-        answer: impl FnOnce(T) -> R,
-    ) -> Result<R> {
-        transaction::apply(self, reader, steps, subject, meanwhile, commit, answer)
-    }
-
     pub fn recover(&self, judge: &dyn RecoveryOracle) -> Result<RecoveryReport> {
         let failed = |error| Error::io("read the journal of an interrupted apply", &error);
         let mut settled = RecoveryReport::default();

@@ -17,7 +17,7 @@
 use std::io::ErrorKind;
 use std::rc::Rc;
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use super::record::{BlobKey, JournalEntry, JournalRecord};
 use super::{EventBlobs, FetchBlob, SkippedFile};
@@ -203,13 +203,7 @@ impl<'a> Settlement<'a> {
     fn restore_old(&mut self, index: usize, entry: &JournalEntry) -> Result<()> {
         let seen = self.inspect_entry(index, entry)?;
         let (before, after) = (entry.before.as_ref(), entry.after.as_ref());
-        let waiting = if seen.slot.is(before) {
-            Some(self.record.new_name(index))
-        } else if seen.old.is(before) {
-            Some(self.record.old_name(index))
-        } else {
-            None
-        };
+        let waiting = self.waiting(index, before, &seen);
         // The exchange never happened.
         let untouched = after.is_some() && seen.slot.is(after) && waiting.is_none();
         let ours = match &seen.target {
@@ -237,6 +231,22 @@ impl<'a> Settlement<'a> {
         self.done.changed.push(entry.path.clone());
         self.clear(index, &seen);
         Ok(())
+    }
+
+    /// Name of the file that waits with the content `before`.
+    fn waiting(
+        &self,
+        index: usize,
+        before: Option<&BlobKey>,
+        seen: &EntryState,
+    ) -> Option<BString> {
+        if seen.slot.is(before) {
+            Some(self.record.new_name(index))
+        } else if seen.old.is(before) {
+            Some(self.record.old_name(index))
+        } else {
+            None
+        }
     }
 
     /// `false` if another program wrote the target at that moment.
@@ -377,13 +387,7 @@ impl<'a> Settlement<'a> {
         seen: &EntryState,
     ) -> Result<()> {
         let before = entry.before.as_ref();
-        let waiting = if seen.slot.is(before) {
-            Some(self.record.new_name(index))
-        } else if seen.old.is(before) {
-            Some(self.record.old_name(index))
-        } else {
-            None
-        };
+        let waiting = self.waiting(index, before, seen);
         match (waiting, before) {
             (Some(name), Some(blob)) if self.record.sums || (self.fetch)(&blob.id)?.is_none() => {
                 let place = if entry.home.is_empty() {

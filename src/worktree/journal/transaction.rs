@@ -28,37 +28,41 @@ struct FoundFile<'a> {
     sum: Checksum,
 }
 
-pub fn apply<T, R>(
-    journal: &Journal,
-    reader: &Reader<'_>,
-    steps: &[FileWrite<'_>],
-    subject: Option<&str>,
-    meanwhile: &mut dyn FnMut(),
-    commit: impl FnOnce(&str) -> Result<T>,
-    answer: impl FnOnce(T) -> R,
-) -> Result<R> {
-    let transaction = format!("{:016x}", random_id());
-    let Some((mut run, name)) = Transaction::begin(journal, reader, steps, subject, &transaction)?
-    else {
-        return commit(&transaction).map(answer);
-    };
-    let done = run.write(journal, meanwhile).and_then(|()| {
-        crate::failpoint!("journal.commit");
-        commit(&transaction)
-    });
-    match done {
-        Ok(value) => {
-            crate::failpoint!("journal.committed");
-            journal.release_index();
-            // Compiled once for all types of `answer`.
-            let (mut make, mut made) = (Some(|| answer(value)), None);
-            run.clean(journal, name.as_bstr(), &mut || made = make.take().map(|make| make()));
-            made.ok_or_else(|| Error::bug("the files are written, but there is no answer"))
-        }
-        Err(error) => {
-            let error = run.put_back(journal, name.as_bstr(), error);
-            journal.release_index();
-            Err(error)
+impl Journal {
+    /// [`Journal::apply`]; also runs `meanwhile` while the disk writes, and `answer` with the result of a
+    /// successful `commit`, while old files are removed.
+    pub fn apply_with<T, R>(
+        &self,
+        reader: &Reader<'_>,
+        steps: &[FileWrite<'_>],
+        subject: Option<&str>,
+        meanwhile: &mut dyn FnMut(),
+        commit: impl FnOnce(&str) -> Result<T>,
+        answer: impl FnOnce(T) -> R,
+    ) -> Result<R> {
+        let transaction = format!("{:016x}", random_id());
+        let Some((mut run, name)) = Transaction::begin(self, reader, steps, subject, &transaction)?
+        else {
+            return commit(&transaction).map(answer);
+        };
+        let done = run.write(self, meanwhile).and_then(|()| {
+            crate::failpoint!("journal.commit");
+            commit(&transaction)
+        });
+        match done {
+            Ok(value) => {
+                crate::failpoint!("journal.committed");
+                self.release_index();
+                // Compiled once for all types of `answer`.
+                let (mut make, mut made) = (Some(|| answer(value)), None);
+                run.clean(self, name.as_bstr(), &mut || made = make.take().map(|make| make()));
+                made.ok_or_else(|| Error::bug("the files are written, but there is no answer"))
+            }
+            Err(error) => {
+                let error = run.put_back(self, name.as_bstr(), error);
+                self.release_index();
+                Err(error)
+            }
         }
     }
 }
