@@ -115,6 +115,30 @@ pub struct ApplyPlan {
     pub files: Vec<PlannedFile>,
 }
 
+/// One file after another proposal's change.
+struct AfterChange<'a>(&'a FileChange, Option<&'a dyn Snapshot>);
+
+impl Snapshot for AfterChange<'_> {
+    fn file(&self, _: &RepoPath) -> Result<Option<File>> {
+        Ok(self.0.after.clone())
+    }
+
+    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
+        self.1.map_or(Ok(true), |files| files.merges_lines(path))
+    }
+}
+
+/// True if `second` applies to the file that `first` makes. `files` have the attributes for merges.
+pub fn applies_after(
+    first: &FileChange,
+    second: &FileChange,
+    files: Option<&dyn Snapshot>,
+) -> bool {
+    let sides = MergeLabels { ours: "first", theirs: "second" };
+    let planned = plan(std::slice::from_ref(second), &AfterChange(first, files), sides);
+    planned.is_ok_and(|plan| plan.conflicts().next().is_none())
+}
+
 /// # Errors
 /// Errors of the snapshot only: conflicts are part of the plan.
 pub fn plan(

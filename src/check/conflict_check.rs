@@ -25,19 +25,6 @@ pub struct ConflictCheck<'a> {
     unmoved: RefCell<Option<UnmodifiedIndex>>,
 }
 
-/// One file after another proposal's change, merged by the attributes of the work tree.
-struct AfterChange<'a>(&'a FileChange, Option<&'a PresentFiles>);
-
-impl Snapshot for AfterChange<'_> {
-    fn file(&self, _: &RepoPath) -> Result<Option<File>> {
-        Ok(self.0.after.clone())
-    }
-
-    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
-        self.1.map_or(Ok(true), |tree| tree.merges_lines(path))
-    }
-}
-
 /// The last file read is often the next one, too.
 struct PresentFiles {
     tree: Worktree,
@@ -54,16 +41,8 @@ impl Snapshot for PresentFiles {
         Ok(file)
     }
 
-    fn announce(&self, changes: &[FileChange]) -> Result<()> {
-        Snapshot::announce(&self.tree, changes)
-    }
-
-    fn stored(&self, path: &RepoPath, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.tree.stored(path, bytes)
-    }
-
-    fn merges_lines(&self, path: &RepoPath) -> Result<bool> {
-        self.tree.merges_lines(path)
+    fn base(&self) -> Option<&dyn Snapshot> {
+        Some(&self.tree)
     }
 }
 
@@ -114,12 +93,10 @@ impl<'a> ConflictCheck<'a> {
         Ok(unfit.map(|error| error.message().to_owned()))
     }
 
-    /// True if `second` applies to the file that `first` makes.
+    /// True if `second` applies to the file that `first` makes, by the attributes of the work tree.
     pub fn both_apply(&self, first: &FileChange, second: &FileChange) -> bool {
         let Ok(tree) = self.tree() else { return false };
-        let sides = MergeLabels { ours: "first", theirs: "second" };
-        let planned = plan::plan(std::slice::from_ref(second), &AfterChange(first, tree), sides);
-        planned.is_ok_and(|plan| plan.conflicts().next().is_none())
+        plan::applies_after(first, second, tree.map(|tree| tree as &dyn Snapshot))
     }
 
     /// Entry that git would store for `path`; `None` if unknown.

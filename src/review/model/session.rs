@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::answers::{Intent, SavedAnswers};
 use super::review::{Decision, Review, Unit};
-use crate::changeset::FileChange;
 use crate::changeset::marks::Mark;
-use crate::changeset::merge::{MergeLabels, MergeOutcome, merge};
+use crate::changeset::plan::applies_after;
+use crate::changeset::{FileChange, RepoPath};
 use crate::proposal::ProposalId;
 use crate::proposal::event::Comment;
 
@@ -93,15 +93,9 @@ impl ReviewSlot {
     /// True if `changes` of the same files conflict with what is taken.
     pub fn conflicts_with(&self, changes: &[FileChange]) -> bool {
         let Verdict::Part(taken) = self.verdict() else { return true };
+        let other = |path: &RepoPath| taken.iter().find(|other| other.path == *path);
         changes.iter().any(|change| {
-            let Some(other) = taken.iter().find(|other| other.path == change.path) else {
-                return false;
-            };
-            let sides = MergeLabels { ours: "", theirs: "" };
-            let bytes = [&change.before, &other.after, &change.after]
-                .map(|file| file.as_ref().map(|file| &file.bytes[..]));
-            let [Some(base), Some(ours), Some(theirs)] = bytes else { return true };
-            !matches!(merge(base, ours, theirs, sides), MergeOutcome::Clean(_))
+            other(&change.path).is_some_and(|other| !applies_after(other, change, None))
         })
     }
 
