@@ -253,8 +253,9 @@ fn record(writer: &mut Writer<'_>, draft: Draft<'_>, decision: &Decision) -> Res
     if require_apply(writer.store(), &current)?.event != decision.event {
         return Err(super::changed_since_shown(&current, "it was applied again"));
     }
+    let evidence = draft.authority.evidence();
     draft.record(writer)?;
-    writer.renew(id)
+    writer.renew(id, evidence)
 }
 
 pub fn preview_patch(store: &Store, patch: &Patch) -> Result<ApplyPlan> {

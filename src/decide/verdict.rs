@@ -81,7 +81,7 @@ pub fn record_verdicts(
             let of_rejections = word == PlainVerdict::TakeBack;
             Draft { reason, comments, group, effect, of_rejections, ..draft }.record(writer)?;
             if word == PlainVerdict::TakeBack {
-                writer.renew(&proposal.id)?;
+                writer.renew(&proposal.id, authority.evidence())?;
             }
         }
         Ok(())
@@ -107,7 +107,7 @@ pub fn extend(
     }
     store.write(authority.actor(), now, |writer| {
         pin_thread(writer, proposal, seen)?;
-        writer.renew(&proposal.id)
+        writer.renew(&proposal.id, authority.evidence())
     })
 }
 

@@ -174,7 +174,7 @@ fn an_apply_counts_and_an_undo_ends_it() {
             };
             writer.decide(&authority, &proposal.id, new)?;
             assert_eq!(writer.proposal(&proposal.id)?.state, State::Pending);
-            writer.renew(&proposal.id)
+            writer.renew(&proposal.id, &Evidence::Flag)
         })
         .unwrap();
     let undone = store.view().unwrap().proposal(&proposal.id).unwrap();

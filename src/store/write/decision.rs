@@ -104,7 +104,7 @@ impl Writer<'_> {
 
     /// Extends a proposal that this command makes pending again, if its term is over, and the same
     /// proposer's proposals below it.
-    pub fn renew(&mut self, id: &ProposalId) -> Result<()> {
+    pub fn renew(&mut self, id: &ProposalId, evidence: &Evidence) -> Result<()> {
         let mut next = Some(id.clone());
         let proposer = self.view.proposal(id)?.actor.identity();
         for _ in 0..MOST_BELOW {
@@ -117,7 +117,7 @@ impl Writer<'_> {
                 break;
             }
             if is_due {
-                self.extend(&id, Evidence::Flag)?;
+                self.extend(&id, evidence.clone())?;
             }
             next = proposal.current().on.as_ref().map(|on| on.proposal.clone());
         }
