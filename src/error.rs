@@ -150,7 +150,10 @@ impl Error {
             K::ReadOnlyFilesystem | K::PermissionDenied => {
                 (&codes::READ_ONLY, "check the permissions of the directory and its owner")
             }
-            _ => (&codes::IO, "the system's own message is above; nothing was half written"),
+            _ => (
+                &codes::IO,
+                "the message is the system's own; run the command again once its cause is gone",
+            ),
         };
         Self::new(code, format!("cannot {what}: {error}")).hint(hint)
     }
