@@ -172,7 +172,7 @@ pub fn scanner(bytes: &[u8]) {
         assert!(!issue.message.chars().any(aye::text::is_unsafe), "{issue:?}");
     }
     let _ = allow::regions(after, &allow::Limits::default());
-    let _ = allow::list(&String::from_utf8_lossy(after));
+    let _ = allow::list(after);
 }
 
 /// A command text of the read-only shell: refused, or each word is the same where it is read again by itself.

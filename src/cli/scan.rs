@@ -8,6 +8,7 @@ use super::Context;
 use crate::error::{Exit, Result};
 use crate::report::Report;
 use crate::scan::{self, ScanOptions, ScannedText, TextFindings, TextScanner};
+use crate::secrets::allow;
 use crate::store::Store;
 
 /// Look for secrets and text that misleads.
@@ -78,7 +79,7 @@ fn look(context: &Context, args: &Args) -> Result<Report> {
         if let Some(file) =
             repo.and_then(|r| std::fs::read(r.workdir()?.join(scan::ALLOW_LIST)).ok())
         {
-            allow.extend(scan::allow_list(&file)?);
+            allow.extend(allow::list(&file)?);
         }
         scanned(args, allow, |each| files(context, &args.paths, repo, each))?
     };
@@ -124,5 +125,5 @@ fn files(
 
 fn listed(repo: &gix::Repository, commit: Option<gix::ObjectId>) -> Result<BTreeSet<String>> {
     let file = commit.and_then(|commit| scan::file_at(repo, commit, scan::ALLOW_LIST));
-    file.map_or(Ok(BTreeSet::new()), |bytes| scan::allow_list(&bytes))
+    file.map_or(Ok(BTreeSet::new()), |bytes| allow::list(&bytes))
 }

@@ -1,15 +1,13 @@
 //! Findings in lines that code proposals add or change.
 
-use std::collections::BTreeSet;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ALLOW_LIST, allow_list, file_at};
+use super::ALLOW_LIST;
 use crate::changeset::instructions::Instructions;
 use crate::changeset::{Changeset, FileChange, RepoPath};
 use crate::error::{Error, Result};
-use crate::memory::service::outside_violations;
+use crate::memory::service::{allowed_fingerprints, outside_violations};
 use crate::repository::{Repository, ScanMode};
 use crate::secrets::unsafe_text::{self, Issue};
 use crate::secrets::{Finding, Options, Scanner, codes};
@@ -234,14 +232,6 @@ fn texts(changeset: &Changeset) -> impl Iterator<Item = (&FileChange, Vec<u8>, &
         let old = old.map(|file| file.bytes.to_vec()).unwrap_or_default();
         Some((change, old, &after.bytes[..]))
     })
-}
-
-/// Read from HEAD: a proposal cannot bring its own list.
-fn allowed_fingerprints(repository: &Repository) -> Result<BTreeSet<String>> {
-    let repo = repository.repo();
-    let head = repo.head_id().ok().map(gix::Id::detach);
-    let list = head.and_then(|head| file_at(repo, head, ALLOW_LIST));
-    list.map_or(Ok(BTreeSet::new()), |bytes| allow_list(&bytes))
 }
 
 fn refused(first: &ScanWarning, all: &[ScanWarning]) -> Error {

@@ -5,13 +5,11 @@ mod files;
 pub mod gate;
 mod report;
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use bstr::BString;
 
-use crate::error::{Error, Result};
-use crate::secrets::allow::{self, Limits};
+use crate::secrets::allow::Limits;
 use crate::secrets::unsafe_text::{self, Issue};
 use crate::secrets::{AllowRegions, Options, ScanFindings, Scanner};
 
@@ -133,16 +131,6 @@ fn is_compressed(bytes: &[u8]) -> bool {
     let is_control = |b: &&u8| matches!(b, 0..=7 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
     std::str::from_utf8(bytes).is_err()
         && bytes.iter().filter(is_control).count() > 16 + bytes.len() / 100
-}
-
-pub fn allow_list(bytes: &[u8]) -> Result<BTreeSet<String>> {
-    let text: Cow<'_, str> = String::from_utf8_lossy(bytes);
-    allow::list(&text).map_err(|error| {
-        let line = error.details().iter().find(|(key, _)| *key == "line").map(|(_, v)| v.clone());
-        Error::new(error.code(), format!("{ALLOW_LIST}: {}", error.message()))
-            .hint(error.hint_text().unwrap_or_default())
-            .with("line", line.unwrap_or_default())
-    })
 }
 
 #[cfg(test)]

@@ -205,9 +205,9 @@ fn check(regions: &[Region], limits: &Limits) -> Result<()> {
 ///
 /// # Errors
 /// `allowlist_parse_error` for a line without either.
-pub fn list(text: &str) -> Result<BTreeSet<String>> {
+pub fn list(bytes: &[u8]) -> Result<BTreeSet<String>> {
     let mut all = BTreeSet::new();
-    for (index, line) in text.lines().enumerate() {
+    for (index, line) in String::from_utf8_lossy(bytes).lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;
@@ -216,7 +216,7 @@ pub fn list(text: &str) -> Result<BTreeSet<String>> {
         let wrong = |what: &str| {
             Error::new(
                 &codes::ALLOWLIST_PARSE,
-                format!("line {number} of the scan allow-list {what}"),
+                format!(".agent-memory/scan-allow: line {number} {what}"),
             )
             .hint("each line is a fingerprint as `aye scan` prints it, a space, and the reason")
             .with("line", number)
@@ -303,8 +303,11 @@ mod tests {
     #[test]
     fn lists_need_reasons() {
         let text = "# known\nssn:0a1b2  in the parser's own test\n\n";
-        assert_eq!(list(text).expect("list").into_iter().collect::<Vec<_>>(), ["ssn:0a1b2"]);
-        assert!(list("ssn:0a1b2").is_err());
-        assert!(list("hunter2 my password").is_err());
+        assert_eq!(
+            list(text.as_bytes()).expect("list").into_iter().collect::<Vec<_>>(),
+            ["ssn:0a1b2"]
+        );
+        assert!(list(b"ssn:0a1b2").is_err());
+        assert!(list(b"hunter2 my password").is_err());
     }
 }

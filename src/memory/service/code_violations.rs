@@ -17,7 +17,8 @@ pub fn outside_violations(repository: &Repository, changeset: &Changeset) -> Vec
         return Vec::new();
     }
     let Some(settings) = settings(repository) else { return Vec::new() };
-    let guard = ScanGuard::new(&settings, super::allowed_fingerprints(repository));
+    let guard =
+        ScanGuard::new(&settings, super::allowed_fingerprints(repository).unwrap_or_default());
     changes.flat_map(|change| code_changes::violations(change, &settings, &guard)).collect()
 }
 

@@ -12,6 +12,7 @@ pub mod staging;
 mod status;
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
@@ -78,7 +79,9 @@ impl<'a> Service<'a> {
     /// Created on demand: readers screen nothing.
     fn guard(&self) -> &ScanGuard {
         self.guard.get_or_init(|| {
-            ScanGuard::new(&self.settings, allowed_fingerprints(self.store.repository()))
+            // A list that cannot be read allows nothing.
+            let allowed = allowed_fingerprints(self.store.repository()).unwrap_or_default();
+            ScanGuard::new(&self.settings, allowed)
         })
     }
 }
@@ -125,12 +128,13 @@ fn blob_in<'s>(directory: &gix::Tree<'s>, path: &str) -> Option<gix::Id<'s>> {
 }
 
 /// Read from HEAD: a proposal cannot allow its own secret.
-fn allowed_fingerprints(repository: &Repository) -> std::collections::BTreeSet<String> {
+///
+/// # Errors
+/// `allowlist_parse_error`.
+pub fn allowed_fingerprints(repository: &Repository) -> Result<BTreeSet<String>> {
     let bytes = |directory: gix::Tree<'_>| {
         Some(blob_in(&directory, "scan-allow")?.object().ok()?.detach().data)
     };
-    head_directory(repository)
-        .and_then(bytes)
-        .and_then(|bytes| crate::secrets::allow::list(std::str::from_utf8(&bytes).ok()?).ok())
-        .unwrap_or_default()
+    let bytes = head_directory(repository).and_then(bytes).unwrap_or_default();
+    crate::secrets::allow::list(&bytes)
 }
