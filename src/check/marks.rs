@@ -24,12 +24,16 @@ pub fn marks(
     view: &View,
     summaries: &[Summary],
 ) -> Result<HashMap<ProposalId, Vec<Mark>>> {
-    let pending = summaries.iter().filter(|summary| summary.status == Status::Pending);
+    let mut pending =
+        summaries.iter().filter(|summary| summary.status == Status::Pending).peekable();
     let (mut found, mut new) = (HashMap::new(), Vec::new());
-    let (basis, instructions, head) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+    if pending.peek().is_none() {
+        return Ok(found);
+    }
+    let (basis, head) = (basis_of(store.repository()), store.repository().head_ref());
+    let (known, instructions) = (view.known_marks(&basis)?, OnceCell::new());
     for summary in pending {
-        let basis = basis.get_or_init(|| basis_of(store.repository()));
-        let marks = match known(view, basis, &summary.revision)? {
+        let marks = match read(&known, &summary.revision) {
             Some(marks) => marks,
             None => {
                 // Commands on this proposal report the lost object.
@@ -43,14 +47,13 @@ pub fn marks(
                 marks
             }
         };
-        let head = head.get_or_init(|| store.repository().head_ref()).as_deref();
-        let marks = with_branch_mark(marks, summary.target_ref.as_deref(), head);
+        let marks = with_branch_mark(marks, summary.target_ref.as_deref(), head.as_deref());
         if !marks.is_empty() {
             found.insert(summary.id.clone(), marks);
         }
     }
     if !new.is_empty() {
-        view.keep_marks(basis.get_or_init(|| basis_of(store.repository())), new.into_iter());
+        view.keep_marks(&basis, new.into_iter());
     }
     Ok(found)
 }
@@ -60,7 +63,7 @@ pub fn revision_marks(store: &Store, view: &View, revision: &Revision) -> Result
     let basis = basis_of(store.repository());
     let head = store.repository().head_ref();
     let made_for = revision.target.as_ref().and_then(|target| target.name.as_deref());
-    if let Some(marks) = known(view, &basis, &revision.event)? {
+    if let Some(marks) = read(&view.known_marks(&basis)?, &revision.event) {
         return Ok(with_branch_mark(marks, made_for, head.as_deref()));
     }
     store.fetch_contents(&revision.changes);
@@ -81,9 +84,8 @@ fn with_branch_mark(mut found: Vec<Mark>, made_for: Option<&str>, head: Option<&
     found
 }
 
-fn known(view: &View, basis: &str, revision: &str) -> Result<Option<Vec<Mark>>> {
-    let text = view.known_marks(basis, revision)?;
-    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+fn read(known: &HashMap<&str, &str>, revision: &str) -> Option<Vec<Mark>> {
+    serde_json::from_str(known.get(revision)?).ok()
 }
 
 fn written(marks: &[Mark]) -> String {

@@ -1,7 +1,7 @@
 //! Queries over many threads: lists, names, files, the log. The memo answers them, or the commits
 //! of few threads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chrono::{DateTime, Duration, Utc};
 use gix::ObjectId;
@@ -424,22 +424,23 @@ impl View<'_> {
         Ok(pending)
     }
 
-    /// The marks of a revision, if they were kept for `basis`.
-    pub fn known_marks(&self, basis: &str, revision: &str) -> Result<Option<String>> {
-        let found = digests(self.open()?).find(|(_, it)| it.summary.revision == revision);
-        let marks = found.and_then(|(_, digest)| digest.marks.as_ref());
-        Ok(marks.filter(|(known, _)| known == basis).map(|(_, marks)| marks.clone()))
+    /// The marks that were kept for `basis`, by revision.
+    pub fn known_marks(&self, basis: &str) -> Result<HashMap<&str, &str>> {
+        let rows = digests(self.open()?).filter_map(|(_, it)| {
+            let (known, marks) = it.marks.as_ref()?;
+            (known == basis).then_some((it.summary.revision.as_str(), marks.as_str()))
+        });
+        Ok(rows.collect())
     }
 
     /// Keeps marks of pending revisions as text. They count as long as `basis` is the same.
     pub fn keep_marks<'m>(&self, basis: &str, marks: impl Iterator<Item = (&'m str, String)>) {
         let Ok(open) = self.open() else { return };
+        let by_revision: HashMap<&str, &Row> =
+            digests(open).map(|(row, it)| (it.summary.revision.as_str(), row)).collect();
         let mut rows = Vec::new();
         for (revision, marks) in marks {
-            let found = open
-                .iter()
-                .find(|row| row.digest().is_some_and(|digest| digest.summary.revision == revision));
-            let mut row = found.cloned();
+            let mut row = by_revision.get(revision).copied().cloned();
             if let Some(digest) = row.as_mut().and_then(Row::digest_mut) {
                 digest.marks = Some((basis.to_owned(), marks));
             }
