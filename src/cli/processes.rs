@@ -16,11 +16,22 @@ pub fn agent_above() -> Option<AgentProcess> {
     let end = None;
     ancestors::agent_above(&stat("self")?, end, |id| {
         let mut process = stat(&id.to_string())?;
-        // Both are empty for the processes of others.
-        let read = |file: &str| std::fs::read(format!("/proc/{id}/{file}")).unwrap_or_default();
-        (process.environment, process.arguments) = (read("environ"), read("cmdline"));
+        // The environment is empty for the processes of others.
+        process.environment = read(&format!("{id}/environ"), 128 << 10).unwrap_or_default();
+        process.arguments = read(&format!("{id}/cmdline"), 4 << 10).unwrap_or_default();
         Some(process)
     })
+}
+
+/// The begin of a file of the kernel, which gives `most` bytes at once: three system calls.
+#[cfg(target_os = "linux")]
+fn read(file: &str, most: usize) -> Option<Vec<u8>> {
+    use std::io::Read as _;
+
+    let mut bytes = vec![0; most];
+    let count = std::fs::File::open(format!("/proc/{file}")).ok()?.read(&mut bytes).ok()?;
+    bytes.truncate(count);
+    Some(bytes)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -31,7 +42,7 @@ pub fn agent_above() -> Option<AgentProcess> {
 /// Parent, session and name: see proc_pid_stat(5). The name is in parentheses, and may contain some.
 #[cfg(target_os = "linux")]
 fn stat(id: &str) -> Option<Process> {
-    let text = std::fs::read(format!("/proc/{id}/stat")).ok()?;
+    let text = read(&format!("{id}/stat"), 1 << 10)?;
     let text = String::from_utf8_lossy(&text);
     let (head, tail) = text.rsplit_once(") ")?;
     let name = head.split_once('(')?.1.to_owned();
