@@ -183,7 +183,10 @@ fn console_blocks_are_what_is_printed() {
         blocks += text.matches("```console\n").count();
         let fresh = renewed(&text);
         if std::env::var_os("AYE_BLESS").is_some() {
-            std::fs::write(&path, fresh).expect("write the document");
+            // Other tests read the documents meanwhile.
+            if fresh != text {
+                std::fs::write(&path, fresh).expect("write the document");
+            }
             continue;
         }
         let name = path.display();

@@ -38,17 +38,22 @@ const EXAMPLES: &str = include_str!("examples.md");
 
 fn sentence(text: &str) -> String {
     let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
-    let first = if text.starts_with("aye ") { first.to_owned() } else { first.to_uppercase() };
+    let is_command = ["aye ", "git "].iter().any(|name| text.starts_with(name));
+    let first = if is_command { first.to_owned() } else { first.to_uppercase() };
     format!("{first}{rest}.")
 }
 
-/// Code, meaning, and remedy of what `aye check` and `aye doctor` report.
+/// Code, meaning, and remedy of what `aye check` and `aye doctor` report; each code once.
 fn reports() -> [(&'static str, Vec<(String, String, String)>); 2] {
     let rules = Concern::ALL.iter().map(|concern| concern.rule());
     let rules = rules.map(|rule| (rule.id.into(), rule.summary.into(), rule.help.into())).collect();
     let problem = |kind: &ProblemKind| (kind.code.into(), kind.meaning.into(), kind.remedy.into());
-    let problems = KNOWN.iter().map(problem).collect();
-    [("Findings of `aye check`", rules), ("Problems that `aye doctor` reports", problems)]
+    let is_finding = |code| Concern::ALL.iter().any(|concern| concern.id() == code);
+    let problems = KNOWN.iter().filter(|kind| !is_finding(kind.code)).map(problem).collect();
+    [
+        ("Findings of `aye check` and `aye doctor`", rules),
+        ("Problems that `aye doctor` reports", problems),
+    ]
 }
 
 /// Markdown; `docs/troubleshooting.md` is a copy.
