@@ -75,7 +75,7 @@ fn the_overview_fits_on_the_screen_and_leads_anywhere() {
     t.types("L").sees("26 pending").sees("]? ").types("99\r").sees("'99'");
     t.sees("]? ").types("/").types(&made[20].0[..12]).sees("1 of 26 pending").types("\r\r");
     t.sees("/26) prop_").sees(&made[20].0[5..]).sees("]? ").types("y");
-    t.sees("]? ").types("L").sees("[to apply]").sees("]? ").types("qw").sees("Decided:");
+    t.sees("]? ").types("L").sees("[to apply]").sees("]? ").types("W").sees("Decided:");
     t.sees("]? ").types("y").sees("applied, 1 file");
     assert_eq!(t.ends(), 0);
     assert_eq!(statuses(&repo, &made)[20], "applied");

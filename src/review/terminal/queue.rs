@@ -201,6 +201,7 @@ impl Terminal<'_> {
             KeyEvent::Char(key @ ('A' | 'R')) => {
                 return Some(Choice::Decide { applies: key == 'A' });
             }
+            KeyEvent::Char('W') if self.writes() => return Some(Choice::Next(Next::Confirm)),
             KeyEvent::Char('q') => return Some(Choice::Next(Next::Leave)),
             KeyEvent::Escape if self.queue.is_filtered() => self.queue.filter_by(""),
             KeyEvent::Escape if state.goes_back => return Some(Choice::Next(Next::Walk)),
@@ -270,6 +271,22 @@ impl Terminal<'_> {
         self.queue.fold(!is_closed);
     }
 
+    fn writes(&self) -> bool {
+        self.queue.rows().any(|row| row.answer.is_some())
+    }
+
+    fn list_keys(&self) -> Vec<Key> {
+        Key::applying([
+            (true, '/', "filter; Esc shows all again"),
+            (true, 's', "sort by age, risk, size, agent; the review follows"),
+            (true, 'A', "apply the group at the cursor, in one question"),
+            (true, 'R', "reject the group at the cursor, with one reason"),
+            (self.writes(), 'W', "to the last screen, which writes what is decided"),
+            (true, 'q', "quit: write, keep or drop what is decided"),
+            (true, '?', "help"),
+        ])
+    }
+
     /// The lines of the screen.
     fn frame(&mut self, rows: usize, state: &mut ListState) -> Vec<String> {
         let options = &self.console.options;
@@ -281,7 +298,7 @@ impl Terminal<'_> {
             }
             None => {
                 let question = "Enter opens, a number goes there";
-                self.console.look().question(question, &LIST_KEYS)
+                self.console.look().question(question, &self.list_keys())
             }
         };
         let prompt: Vec<String> = prompt.split('\n').map(str::to_owned).collect();
@@ -327,7 +344,7 @@ impl Terminal<'_> {
         let options = &self.console.options;
         let mut text = String::new();
         screen::push_wrapped(&mut text, options, Role::Plain, MOVES);
-        text += &self.console.look().help(&LIST_KEYS);
+        text += &self.console.look().help(&self.list_keys());
         screen::push_wrapped(&mut text, options, Role::Plain, MARKS);
         let Some(full) = full else { return Ok(self.console.write(&text)?) };
         let lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -354,15 +371,6 @@ conflict  does not fit the files as they are
 ↳ id  stands on that proposal: that one first
 ⇄ id  changes the same lines as that one: one of them only
 ✓ ✗1  it was tried, and passed or failed";
-
-const LIST_KEYS: [Key; 6] = [
-    Key::new('/', "filter; Esc shows all again"),
-    Key::new('s', "sort by age, risk, size, agent; the review follows"),
-    Key::new('A', "apply the group at the cursor, in one question"),
-    Key::new('R', "reject the group at the cursor, with one reason"),
-    Key::new('q', "quit: write, keep or drop what is decided"),
-    Key::new('?', "help"),
-];
 
 /// Ctrl-C and Ctrl-D end the session.
 fn ask(full: &mut FullScreen<'_>, lines: &[String]) -> AskResult<KeyEvent> {
