@@ -166,7 +166,7 @@ mod tests {
             (json, "{ // mine\n  \"a\": [1, 2,]\n}\n"),
             (json, "\u{feff}{\r\n\t\"context\": {\r\n\t\t\"fileName\": \"X.md\"\r\n\t}\r\n}"),
             (json, "{\"context\": {\"includeDirectories\": [\"/x\", /* why */ \"/y\"]}}"),
-            (claude, "{\"permissions\": {\"allow\": []}}"),
+            (claude, "{\n  \"permissions\": {\n    \"allow\": []\n  }\n}\n"),
         ] {
             let with = trees.put(text, "/t").unwrap();
             assert!(with.contains("/t"), "{with}");

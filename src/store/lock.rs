@@ -185,6 +185,6 @@ mod tests {
         let found = process(&File::open(&path).unwrap());
         let sleeper = rustix::process::Pid::from_raw(sleeper).unwrap();
         rustix::process::kill_process(sleeper, rustix::process::Signal::KILL).unwrap();
-        assert!(found.unwrap().starts_with("what process "));
+        assert!(found.unwrap().starts_with("a process that "));
     }
 }

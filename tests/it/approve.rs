@@ -161,7 +161,7 @@ fn only_people_approve() {
     repo.write(".agent-memory/policy.toml", "ci_may_apply = true\nagents_may_mark = \"own\"\n");
     repo.commit("Policy");
     let refused = |run: Run| run.fails("human_approval_required", 4);
-    refused(repo.agent("codex", &["approve", &id, "--yes"])).notes("AYE_AGENT");
+    refused(repo.agent("codex", &["approve", &id, "--yes"]));
     refused(repo.cmd(&["approve", &id, "--yes"]).env("CLAUDECODE", "1").run());
     refused(repo.cmd(&["approve", &id, "--yes"]).env("CI", "true").run());
     // The tool contract has no such action.
@@ -349,13 +349,13 @@ fn what_is_staged_as_approved_is_no_finding() {
         repo.git(&["add", "a.txt"]);
     };
     edited("one\n2\nthree\n");
-    repo.aye(&["check", "--staged"]).exits(1).says("touches_pending");
+    repo.aye(&["check", "--staged"]).ok().says("touches_pending");
     repo.git(&["reset", "-q", "--hard"]);
     approve(&repo, &id).ok();
     edited("one\n2\nthree\n");
     repo.aye(&["check", "--staged"]).ok();
     edited("one\n2\nthree\nmore\n");
-    repo.aye(&["check", "--staged"]).exits(1).says("touches_pending");
+    repo.aye(&["check", "--staged"]).ok().says("touches_pending");
 }
 
 #[test]

@@ -67,12 +67,11 @@ fn a_person_at_a_terminal_is_asked() {
     let (repo, id) = scene();
     let apply = || Terminal::dumb(repo.cmd(&["apply", &id]));
     let mut t = apply();
-    t.sees("feature").sees("(marks: other_branch)?");
-    t.types("n\n").sees("nothing");
+    t.sees("feature").sees("(marks: other_branch) [").listens().types("n").sees("nothing");
     assert_eq!(t.ends(), 1);
     assert_eq!(repo.text("a.txt"), "one\n");
     let mut t = apply();
-    t.sees("(marks: other_branch)?").types("y\n").sees("applied");
+    t.sees("(marks: other_branch) [").listens().types("y").sees("applied");
     assert_eq!(t.ends(), 0);
     assert_eq!(repo.text("a.txt"), "eins\n");
 }
