@@ -159,7 +159,7 @@ fn an_apply_is_undone_on_the_branch_that_it_was_on() {
     let status = || repo.item(&id)["status"].clone();
     repo.aye(&["undo", &id, "--yes"]).fails("other_branch", 4).notes("--any-branch");
     let mut t = Terminal::dumb(repo.cmd(&["undo", &id]));
-    t.sees("feature").types("n\n").sees("nothing");
+    t.sees("feature").sees("[y,n,?]").listens().types("n").sees("nothing");
     assert_eq!(t.ends(), 1);
     assert_eq!(status(), "applied");
     repo.agent("codex", &["undo", &id, "--yes"]).fails("human_approval_required", 4);

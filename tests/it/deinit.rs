@@ -71,11 +71,11 @@ fn only_people_remove_it_and_they_are_asked() {
     repo.agent("codex", &["init", "--remove", "--yes"]).fails("human_approval_required", 4);
     repo.aye(&["init", "--remove"]).fails("confirmation_required", 4);
     let mut t = Terminal::dumb(repo.cmd(&["init", "--remove"]));
-    t.sees("[y,n,?]").types("n\n");
+    t.sees("[y,n,?]").listens().types("n");
     assert_eq!(t.ends(), 1);
     assert_eq!(refs(&repo), had);
     let mut t = Terminal::dumb(repo.cmd(&["init", "--remove"]));
-    t.sees("[y,n,?]").types("y\n").sees("removed");
+    t.sees("[y,n,?]").listens().types("y").sees("removed");
     assert_eq!(t.ends(), 0);
     is_gone(&repo);
 }

@@ -16,7 +16,7 @@ fn asked(repo: &Repo, args: &[&str], meanwhile: impl FnOnce(&Repo)) -> (String, 
     let mut terminal = Terminal::dumb(repo.cmd(args));
     terminal.sees("[y,n,?]");
     meanwhile(repo);
-    terminal.types("y\n");
+    terminal.types("y");
     let status = terminal.ends();
     (terminal.text(), status)
 }
@@ -79,7 +79,7 @@ fn a_mark_and_a_publication_are_of_what_was_shown() {
     let mut t = Terminal::dumb(repo.cmd(&["apply", &id, "--mark-only"]));
     t.sees("[y,n,?]");
     repo.agent("codex", &["comment", &id, "-m", "wait"]).ok();
-    t.types("y\n").sees("shown").sees("[y,n,?]").types("n\n");
+    t.types("y").sees("shown").sees("[y,n,?]").types("n");
     t.ends();
     repo.aye(&["show", &id]).ok().says("pending");
     let private = repo
@@ -107,7 +107,7 @@ fn an_undo_is_of_what_was_shown() {
     let mut t = Terminal::dumb(repo.cmd(&["undo"]));
     t.sees("Undo");
     again(&repo, &other);
-    t.types("a\n").sees("changed_since_shown");
+    t.types("a").sees("changed_since_shown");
     assert_eq!(t.ends(), 5);
     assert_eq!((repo.text("a.txt").as_str(), repo.text("b.txt").as_str()), ("eins\n", "zwei\n"));
     let run = asked(&repo, &["undo", &other], |_| ());
