@@ -50,6 +50,7 @@ pub fn finding(
 }
 
 fn sync_command(store: &Store, remote: &str) -> String {
-    let clone = store.clone_id().unwrap_or_default();
-    format!("git push {remote} '{}'", crate::store::push_refspec(&clone))
+    let enable =
+        if store.enabled_remotes().iter().any(|it| it == remote) { "" } else { "--enable " };
+    format!("aye sync {enable}{remote}")
 }

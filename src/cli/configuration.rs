@@ -14,6 +14,9 @@ pub const GATE: [(&str, &str); 1] = [("aye.gate", "true")];
 pub const LOG: [(&str, &str); 2] =
     [(DECORATION, "refs/aye/"), ("alias.la", "log --exclude=refs/aye/* --all --graph --oneline")];
 
+/// `aye sync --enable` and people set these, to any value.
+const SYNC: [&str; 2] = ["aye.syncRemote", "aye.syncAfter"];
+
 /// Sets unset keys and returns their names.
 pub fn set(repository: &Repository, these: &[(&'static str, &str)]) -> Result<Vec<&'static str>> {
     let mut fresh = Vec::new();
@@ -26,7 +29,7 @@ pub fn set(repository: &Repository, these: &[(&'static str, &str)]) -> Result<Ve
     Ok(fresh)
 }
 
-/// Returns the keys that have aye's value.
+/// Returns the keys that have aye's value, and those of `aye sync`.
 pub fn present(repository: &Repository) -> Result<Vec<&'static str>> {
     let mut found = Vec::new();
     for (key, value) in LOG.into_iter().chain(GATE) {
@@ -35,14 +38,22 @@ pub fn present(repository: &Repository) -> Result<Vec<&'static str>> {
             found.push(key);
         }
     }
+    for key in SYNC {
+        if repository.git()?.args(["config", "--local", "--get-all", key]).answer()?.ok() {
+            found.push(key);
+        }
+    }
     Ok(found)
 }
 
-/// Removes only aye's own values.
+/// Removes aye's own values, and any of `aye sync`.
 pub fn remove(repository: &Repository, these: &[&str]) -> Result<()> {
     for (key, value) in LOG.iter().chain(&GATE).filter(|(key, _)| these.contains(key)) {
         let asked = ["config", "--local", "--fixed-value", "--unset-all", key, value];
         repository.git()?.args(asked).run()?;
+    }
+    for key in SYNC.iter().filter(|key| these.contains(key)) {
+        repository.git()?.args(["config", "--local", "--unset-all", key]).run()?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gix::ObjectId;
 
 use super::refs::{self, Name, Role};
-use super::thread::{Threads, Tip};
+use super::thread::{Thread, Threads, Tip};
 use super::{Source, Space, Store, View, space};
 use crate::error::Result;
 use crate::proposal::ProposalId;
@@ -90,19 +90,13 @@ impl Store {
 }
 
 impl View<'_> {
-    /// True if this clone has events of the shared proposal `id` that `remote` had not at the last
-    /// fetch or push. Never true for a private one.
-    pub fn is_unsent(&self, id: &ProposalId, remote: &str) -> Result<bool> {
-        let whole = self.thread_id(id)?;
-        let thread = self.thread_of(&whole)?;
-        if thread.space == Space::Private {
-            return Ok(false);
-        }
+    /// The events of `thread` that refs and chunks of `remote` are at, as last fetched or pushed.
+    fn places_at(&self, thread: &Thread, remote: &str) -> Result<Vec<usize>> {
         let ledger = self.threads.ledger()?;
         let below = format!("{}{remote}/", refs::REMOTES);
-        let is_there = |tip: &Tip| match &tip.source {
+        let is_there = |tip: &&Tip| match &tip.source {
             Source::Fetched { remote: of, .. } => of == remote,
-            // A chunk's commit is the last part of its refs' names.
+            // A chunk's commit is the last part of the names of its refs.
             Source::Closed | Source::ClosedElsewhere => {
                 let chunk = tip.name.rsplit('/').next().and_then(|hex| hex.parse().ok());
                 let names = chunk.map(|chunk: ObjectId| ledger.names_of(&chunk));
@@ -110,12 +104,29 @@ impl View<'_> {
             }
             Source::Own | Source::Kept => false,
         };
-        let tips = self.threads.tips(&whole)?;
-        let at = |tip: &Tip| thread.history.at(&tip.id.to_string());
-        let there: Vec<usize> = tips.iter().filter(|tip| is_there(tip)).filter_map(at).collect();
+        let tips = self.threads.tips(&thread.id)?;
+        let there = tips.iter().filter(is_there);
+        Ok(there.filter_map(|tip| thread.history.at(&tip.id.to_string())).collect())
+    }
+
+    /// True if `remote` has `event` of `id`.
+    pub fn is_at_remote(&self, id: &ProposalId, event: &str, remote: &str) -> Result<bool> {
+        let thread = self.thread(id)?;
+        let Some(event) = thread.history.at(event) else { return Ok(false) };
+        let there = self.places_at(&thread, remote)?;
+        Ok(there.into_iter().any(|at| at == event || thread.history.saw(at, event)))
+    }
+
+    /// True if this clone has events of the shared proposal `id` that `remote` does not have. Never
+    /// true for a private one.
+    pub fn is_unsent(&self, id: &ProposalId, remote: &str) -> Result<bool> {
+        let thread = self.thread(id)?;
+        let there = self.places_at(&thread, remote)?;
+        let is_there =
+            |own: usize| there.iter().any(|at| *at == own || thread.history.saw(*at, own));
+        let tips = self.threads.tips(&thread.id)?;
         let own = tips.iter().filter(|tip| tip.is_own() && tip.space == Space::Shared);
-        let is_known =
-            |own: usize| there.iter().any(|there| *there == own || thread.history.saw(*there, own));
-        Ok(own.filter_map(at).any(|own| !is_known(own)))
+        let mut own = own.filter_map(|tip| thread.history.at(&tip.id.to_string()));
+        Ok(thread.space == Space::Shared && own.any(|own| !is_there(own)))
     }
 }

@@ -11,7 +11,7 @@ use super::memo::{self, Row};
 use super::objects::object_id;
 use super::purge::PurgeRecord;
 use super::queries::{ambiguous, not_found};
-use super::thread::{Source, Thread, Threads};
+use super::thread::{Thread, Threads};
 use super::trouble::ThreadFault;
 use super::{Space, Store, Summary};
 use crate::changeset::RepoPath;
@@ -262,23 +262,6 @@ impl<'s> View<'s> {
         let own = own.and_then(|own| thread.history.at(&own.to_string()));
         let places = own.zip(thread.history.at(&stamped.id));
         Ok(places.is_some_and(|(own, at)| own == at || thread.history.saw(own, at)))
-    }
-
-    /// True if a fetched ref of `remote` leads to `event` of `id`, or another clone has closed the
-    /// thread.
-    pub fn is_at_remote(&self, id: &ProposalId, event: &str, remote: &str) -> Result<bool> {
-        let thread = self.thread(id)?;
-        let Some(event) = thread.history.at(event) else { return Ok(false) };
-        let is_there = |source: &Source| match source {
-            Source::Fetched { remote: name, .. } => name == remote,
-            source => *source == Source::ClosedElsewhere,
-        };
-        let tips = self.threads.tips(&thread.id)?;
-        let mut tips = tips.iter().filter(|tip| is_there(&tip.source));
-        Ok(tips.any(|tip| {
-            let tip = thread.history.at(&tip.id.to_string());
-            tip.is_some_and(|tip| tip == event || thread.history.saw(tip, event))
-        }))
     }
 
     /// The space of the thread if the commit `hex` is one of its events. For raw commits in a push.
