@@ -20,6 +20,8 @@ pub struct Shape {
     pub open: usize,
     /// Rejected ones, in the ledger.
     pub decided: usize,
+    /// Files of the work tree that no proposal changes, besides the others.
+    pub files: usize,
 }
 
 /// A repository of a shape.
@@ -48,6 +50,13 @@ impl History {
             let path = root.join(path(file));
             std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
             std::fs::write(path, text(file, None)).expect("a file");
+        }
+        for file in 0..shape.files {
+            let directory = root.join(format!("wide/d{:03}", file / 500));
+            if file % 500 == 0 {
+                std::fs::create_dir_all(&directory).expect("a directory");
+            }
+            std::fs::write(directory.join(file.to_string()), format!("{file}\n")).expect("a file");
         }
         run(aye, root, &["memory", "init"]);
         git(root, &["add", "."]);

@@ -4,6 +4,7 @@
 //! ```text
 //! cargo bench --bench growth                                    # 1, 300 and 1,000 open; 0 and 10,000 decided
 //! cargo bench --bench growth -- --open 300 --decided 100000
+//! cargo bench --bench growth -- --open 1 --decided 0 --files 0,200000    # wanted: ratios of at most 1.5
 //! cargo bench --bench growth -- propose apply                   # commands that begin so
 //! cargo bench --bench growth -- --callgrind log                 # count instructions exactly
 //! cargo bench --bench growth -- --keep --decided 10000 check    # leave the repositories there
@@ -59,6 +60,9 @@ const ENTRIES: &[Entry] = &[
     entry("apply", &["apply", "ID", "--yes"], State::Writes),
     entry("reject", &["reject", "ID", "--yes", "-m", "no"], State::Writes),
     entry("list", &["list"], State::Warm),
+    entry("show", &["show", "ID"], State::Warm),
+    entry("diff", &["diff", "ID"], State::Warm),
+    entry("hook: pre-commit", &["hooks", "run", "pre-commit"], State::Staged),
     entry("cold: list", &["list"], State::Cold),
     entry("list --status all", &["list", "--status", "all", "--limit", "20"], State::Warm),
     entry("log --limit 20", &["log", "--limit", "20"], State::Warm),
@@ -82,6 +86,7 @@ fn main() {
     };
     let open = option("--open").map_or(vec![1, 300, 1_000], numbers);
     let decided = option("--decided").map_or(vec![0, 10_000], numbers);
+    let files = option("--files").map_or(vec![0], numbers);
     let mut flag = |name: &str| {
         let at = arguments.iter().position(|argument| argument == name);
         at.map(|at| arguments.remove(at)).is_some()
@@ -96,19 +101,22 @@ fn main() {
         arguments.is_empty() || arguments.iter().any(|argument| name.starts_with(argument.as_str()))
     };
     let mut table = Table::default();
-    for decided in &decided {
-        for open in &open {
-            let shape = Shape { open: *open, decided: *decided };
-            let history = History::new(&aye, shape);
-            if hostile {
-                flood(history.root(), &history.pending[0]);
-            }
-            for entry in ENTRIES.iter().filter(|entry| wanted(entry.name)) {
-                table.add(entry.name, shape, measured(&tools, &aye, &history, entry));
-            }
-            if keep {
-                println!("{}", history.keep().display());
-            }
+    let shapes = decided.iter().flat_map(|decided| {
+        let of = |open: usize| {
+            files.iter().map(move |files| Shape { open, decided: *decided, files: *files })
+        };
+        open.iter().copied().flat_map(of).collect::<Vec<_>>()
+    });
+    for shape in shapes {
+        let history = History::new(&aye, shape);
+        if hostile {
+            flood(history.root(), &history.pending[0]);
+        }
+        for entry in ENTRIES.iter().filter(|entry| wanted(entry.name)) {
+            table.add(entry.name, shape, measured(&tools, &aye, &history, entry));
+        }
+        if keep {
+            println!("{}", history.keep().display());
         }
     }
 }
@@ -225,12 +233,19 @@ impl Table {
     fn add(&mut self, name: &'static str, shape: Shape, cost: Cost) {
         if !std::mem::replace(&mut self.titled, true) {
             println!(
-                "{:<20} {:>8} {:>8} {:>16} {:>18} {:>16} {:>14}",
-                "command", "open", "decided", "system calls", "M instructions", "CPU ms", "peak MB"
+                "{:<20} {:>8} {:>8} {:>8} {:>16} {:>18} {:>16} {:>14}",
+                "command",
+                "open",
+                "decided",
+                "files",
+                "system calls",
+                "M instructions",
+                "CPU ms",
+                "peak MB"
             );
         }
         let first = *self.first.entry(name).or_insert(cost);
-        let Shape { open, decided } = shape;
+        let Shape { open, decided, files } = shape;
         let cell = |value: Option<f64>, first: Option<f64>, digits: usize| match (value, first) {
             (Some(value), Some(first)) if first > 0.0 => {
                 format!("{value:.digits$} ({:.1}×)", value / first)
@@ -240,7 +255,7 @@ impl Table {
         };
         let calls = |cost: Cost| cost.calls.map(|calls| calls as f64);
         println!(
-            "{name:<20} {open:>8} {decided:>8} {:>16} {:>18} {:>16} {:>14}",
+            "{name:<20} {open:>8} {decided:>8} {files:>8} {:>16} {:>18} {:>16} {:>14}",
             cell(calls(cost), calls(first), 0),
             cell(cost.instructions, first.instructions, 1),
             cell(cost.cpu, first.cpu, 1),

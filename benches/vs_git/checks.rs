@@ -9,20 +9,58 @@ use crate::world::{World, output, run};
 
 /// Every entry, in the order of printing.
 pub fn all() -> Vec<Entry> {
-    vec![Entry {
-        // Not aye's own start: with that a faster `--version` would count against it.
-        name: "check, nothing pending vs git --version",
-        target: 1.3,
-        runs: 150,
-        sides: |world| {
-            let directory = world.copy();
-            let mut check = world.aye(&directory, &["check", "-q"]);
-            let mut version = world.git(&directory, &["--version"]);
-            // The first look is the whole one.
-            run(&mut check);
-            (Side::new(move |_| run(&mut check)), Side::new(move |_| run(&mut version)))
+    vec![
+        Entry {
+            // Not aye's own start: with that a faster `--version` would count against it.
+            name: "check, nothing pending vs git --version",
+            target: 1.3,
+            runs: 150,
+            sides: |world| {
+                let directory = world.copy();
+                let mut check = world.aye(&directory, &["check", "-q"]);
+                let mut version = world.git(&directory, &["--version"]);
+                // The first look is the whole one.
+                run(&mut check);
+                (Side::new(move |_| run(&mut check)), Side::new(move |_| run(&mut version)))
+            },
         },
-    }]
+        Entry {
+            name: "200,000 files: propose --worktree vs git status",
+            target: 2.0,
+            runs: 15,
+            sides: |world| {
+                let (ours, theirs) = (wide(world), wide(world));
+                let edit = |directory: PathBuf| {
+                    move |number: usize| {
+                        std::fs::write(directory.join("wide/d000/0"), format!("edit {number}\n"))
+                            .expect("edit the file");
+                    }
+                };
+                let mut propose = world.aye(&ours, &["propose", "--worktree", "-m", "why", "-q"]);
+                let mut status = world.git(&theirs, &["status", "--porcelain"]);
+                (
+                    Side::new(move |_| run(&mut propose)).prepared(edit(ours)),
+                    Side::new(move |_| run(&mut status)).prepared(edit(theirs)),
+                )
+            },
+        },
+    ]
+}
+
+/// A copy of the world with 200,000 small files more.
+fn wide(world: &World) -> PathBuf {
+    let directory = world.copy();
+    for file in 0..200_000 {
+        let below = directory.join(format!("wide/d{:03}", file / 500));
+        if file % 500 == 0 {
+            std::fs::create_dir_all(&below).expect("a directory");
+        }
+        std::fs::write(below.join(file.to_string()), format!("{file}\n")).expect("a file");
+    }
+    run(&mut world.git(&directory, &["add", "wide"]));
+    run(&mut world.git(&directory, &["commit", "-q", "-m", "Wide"]));
+    run(&mut world.git(&directory, &["status", "--porcelain"]));
+    directory
 }
 
 /// What the name of the hook's lines holds, for the filter.
