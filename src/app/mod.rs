@@ -4,6 +4,7 @@
 //! and renders results.
 
 pub mod blame;
+pub mod branch_commits;
 pub mod capture;
 pub mod check;
 pub mod comment;
@@ -31,6 +32,7 @@ pub mod review;
 pub mod session;
 pub mod site;
 pub mod stack;
+pub mod stats;
 pub mod suggestion;
 pub mod trial;
 pub mod wait;

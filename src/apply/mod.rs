@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use checks::{as_staged, refuse_underway, refuse_unmerged, staged, unmerged};
-pub use commit::{ExtraFile, ProposalCommit};
+pub use commit::{ExtraFile, ProposalCommit, message};
 pub(crate) use direct::write as write_direct;
 pub use direct::{WrittenChangeset as Direct, refuse_unstaged};
 pub use history::recent_commits_of;
@@ -49,6 +49,7 @@ pub mod codes {
         PATHSPEC_REQUIRED = "pathspec_required", Usage, "an agent must name the files of the uncommitted changes that it proposes";
         COMMITTED_NOT_RECORDED = "committed_not_recorded", Unrecorded, "git made the commit, but aye could not record the decision";
         COMMIT_DIFFERS = "commit_differs", Conflict, "the commit differs from the approved content, by a hook or a later save";
+        BRANCH_EXISTS = "branch_exists", Conflict, "a branch of that name exists";
         MANIFEST_UNSUPPORTED = "manifest_unsupported", Conflict, "the path of an approved file is a submodule";
     }
 }

@@ -1,15 +1,18 @@
 //! The command `aye log`.
 
 mod document;
+mod stats;
 
 use std::ffi::OsString;
 
 use chrono::{DateTime, Utc};
 
 pub use document::{Log, LogItem};
+pub use stats::Stats;
 
 use super::{Context, Format, output, pager, paths};
 use crate::app::log::{Concern, of_path};
+use crate::app::stats::GroupBy;
 use crate::error::{Exit, Result};
 use crate::proposal::Data;
 use crate::render::age;
@@ -24,6 +27,7 @@ use crate::text::escape;
   aye log
   aye log m4k8
   aye log -- src/app.ts           proposals and direct patches that change this file
+  aye log --stats --by agent --since 30d
   git log refs/aye/p/<thread>     one of them, with git alone")]
 pub struct Args {
     /// Only this proposal; any unique beginning of its id.
@@ -35,12 +39,27 @@ pub struct Args {
     /// At most N events.
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<usize>,
+    /// Count what became of the proposals.
+    ///
+    /// Proposed, applied as they were, edited or in part, rejected, withdrawn, expired, pending;
+    /// the median time to a decision; revisions per proposal. With PATH, of those that change it.
+    #[arg(long, conflicts_with_all = ["id", "limit"])]
+    pub stats: bool,
+    /// With --stats: a line for each.
+    #[arg(long, value_enum, value_name = "WHAT", requires = "stats")]
+    pub by: Option<GroupBy>,
+    /// With --stats: proposals made since then, a span such as 30d or a time.
+    #[arg(long, value_name = "TIME", requires = "stats")]
+    pub since: Option<String>,
 }
 
 /// # Errors
 /// `proposal_not_found`, `path_invalid`.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let store = context.store()?;
+    if args.stats {
+        return stats::run(context, &store, &args);
+    }
     let view = store.view()?;
     let id = args.id.as_deref().map(|id| view.resolve(id)).transpose()?;
     let path = args

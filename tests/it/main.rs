@@ -130,6 +130,7 @@ mod shell_secrets;
 mod show;
 mod stack;
 mod stack_several;
+mod stacks;
 mod status;
 mod store;
 mod support_itself;

@@ -116,11 +116,15 @@ fn stable_answers_keep_to_their_schemas() {
     check.aye(&["apply", &named, "--yes"]);
     check.aye(&["undo", &first, "--yes"]);
     check.aye(&["reject", &second, "--yes", "-m", "no"]);
+    check.aye(&["log", "--stats", "--by", "agent"]);
     check.aye(&["show", &second]);
     check.findings_and_plans();
     check.aye(&["list", "--status", "all"]);
     check.aye(&["log"]);
     check.aye(&["doctor"]);
+    check.repo.write("c.txt", "see\n");
+    check.repo.commit("See");
+    check.aye(&["propose", "--range", "HEAD~1..HEAD", "--stack"]);
     check.repo.git(&["init", "-q", "--bare", "../origin"]);
     check.repo.git(&["remote", "add", "origin", "../origin"]);
     check.aye(&["sync", "--enable", "origin", "--yes"]);

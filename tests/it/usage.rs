@@ -137,7 +137,10 @@ fn help_prints_the_pages_of_the_documentation() {
 #[test]
 fn each_flag_stands_under_its_own_heading() {
     const HEADINGS: [(&str, &[&str]); 3] = [
-        ("Other sources", &["--patch", "--worktree", "--keep", "--since", "--commit", "--range"]),
+        (
+            "Other sources",
+            &["--patch", "--worktree", "--keep", "--since", "--commit", "--range", "--stack"],
+        ),
         ("Patch options", &["-R, --reverse", "-p, --strip", "--fuzz", "--unidiff-zero"]),
         (
             "Diff options",

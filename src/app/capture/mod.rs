@@ -15,6 +15,7 @@ use chrono::{DateTime, Utc};
 
 pub use amend::amend;
 use patch_snapshot::PatchSnapshot;
+pub use range::commits;
 use range::resolve;
 use range::{between, ends, parent};
 pub use revert::{Revert, RevertedFiles};

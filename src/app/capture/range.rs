@@ -75,6 +75,17 @@ pub(super) fn ends(repository: &Repository, range: &OsStr) -> Result<(String, St
     Ok((base, to))
 }
 
+/// The commits of a range along the first parents, oldest first.
+///
+/// # Errors
+/// `invalid_argument`.
+pub fn commits(repository: &Repository, range: &OsStr) -> Result<Vec<String>> {
+    let (from, to) = ends(repository, range)?;
+    let args = ["rev-list", "--reverse", "--first-parent"];
+    let listed = repository.git()?.args(args).arg(format!("{from}..{to}")).text()?;
+    Ok(listed.lines().map(str::to_owned).collect())
+}
+
 pub(super) fn between(store: &Store, from: &str, to: &str) -> Result<Changeset> {
     let args = ["diff-tree", "-r", "-z", "--raw", "--no-commit-id", "--full-index", "--no-renames"];
     let raw = store.repository().git()?.args(args).args([from, to]).run()?;

@@ -2,7 +2,7 @@
 
 use super::carry_out::ApplyBatch;
 use super::conflicts::refuse_conflicts;
-use super::preview::{plan_all, present};
+use super::preview::{changes, plan_all, present};
 use super::{Args, digest_of, markers};
 use crate::changeset::marks::Mark;
 use crate::cli::Context;
@@ -33,8 +33,11 @@ impl ApplyAttempt<'_> {
     pub(super) fn take(&self, context: &mut Context, store: &Store) -> Result<Exit> {
         let chosen = self.choose(context, store)?;
         let ids = self.asking.proposals.iter().map(|proposal| &proposal.id);
-        let seen =
-            if self.args.mark_only { Some(ViewedState::now(&store.view()?, ids)?) } else { None };
+        let seen = if self.effect == Effect::MarkOnly {
+            Some(ViewedState::now(&store.view()?, ids)?)
+        } else {
+            None
+        };
         let mut shown = self.plan(store, &chosen)?;
         let has_markers =
             self.args.conflict_markers && shown.iter().any(|shown| shown.plan.refusal().is_some());
@@ -44,6 +47,12 @@ impl ApplyAttempt<'_> {
         let mut with_other_changes = self.args.with_other_changes;
         if self.asks() {
             present(context, store, &shown, chosen.part.as_ref())?;
+            if self.args.onto.is_some() {
+                for proposal in self.asking.proposals {
+                    let changeset = store.changeset(proposal.current())?;
+                    changes(context, store.repository(), changeset.changes())?;
+                }
+            }
             match ask(context, self.asking.question, &shown, with_other_changes)? {
                 None => {
                     return context.declined("nothing applied");
@@ -87,7 +96,7 @@ impl ApplyAttempt<'_> {
     }
 
     fn choose(&self, context: &Context, store: &Store) -> Result<HunkSelection> {
-        if self.args.mark_only || self.args.conflict_markers {
+        if self.effect == Effect::MarkOnly || self.args.conflict_markers {
             return Ok(HunkSelection::default());
         }
         let mut chosen = self.args.part.choose(store, self.asking.proposals)?;

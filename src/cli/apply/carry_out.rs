@@ -1,9 +1,12 @@
 //! Applies decided proposals, one after the other.
 
+use chrono::{DateTime, Utc};
+
 use super::Args;
 use super::conflicts::add_lower_hint;
 use super::document::{ApplyDocument, ApplyItem, text};
 use super::preview::{for_reviewer, not_approved};
+use crate::app::branch_commits::NewBranch;
 use crate::apply::codes::COMMIT_DIFFERS;
 use crate::changeset::marks::Mark;
 use crate::cli::hunk_selection::HunkSelection;
@@ -11,9 +14,9 @@ use crate::cli::marks::notice;
 use crate::cli::{Context, Format};
 use crate::decide::{self, ApplyResult, DecisionPlan, Request};
 use crate::error::{Error, Exit, Result};
-use crate::proposal::event::{Effect, Evidence};
-use crate::proposal::{Authority, Proposal};
-use crate::store::Store;
+use crate::proposal::event::{Committed, Effect, Evidence};
+use crate::proposal::{Authority, Note, Proposal};
+use crate::store::{Store, Writer};
 use crate::text::escape;
 
 pub(super) struct ApplyBatch<'a> {
@@ -34,6 +37,11 @@ impl ApplyBatch<'_> {
         let mut items: Vec<ApplyItem> = Vec::new();
         let mut exit = Exit::Done;
         let is_only = self.proposals.len() == 1;
+        let reviewer = self.authority.is_of_a_person().then(|| self.authority.actor());
+        let branch = self.args.onto.as_deref();
+        let branch = branch
+            .map(|name| NewBranch::create(store, name, self.proposals, reviewer))
+            .transpose()?;
         for (at, proposal) in self.proposals.iter().enumerate() {
             let after_commit = self.request.effect == Effect::Commit && at > 0;
             let made = self.chosen.committed.get(&proposal.id).cloned();
@@ -44,14 +52,24 @@ impl ApplyBatch<'_> {
             let named =
                 |error| add_lower_hint(context, store, proposal, for_reviewer(error, &proposal.id));
             let applied = match applied.map_err(named) {
-                Ok(applied) => applied,
+                Ok(mut applied) => {
+                    if let Some(commit) = branch.as_ref().and_then(|it| it.commits.get(at)) {
+                        self.record_commit(store, now, proposal, commit)?;
+                        applied.commit = Some(commit.clone());
+                    }
+                    applied
+                }
                 // A proposal is applied whole, and of a filter's group as many as possible.
                 Err(error) if self.args.which.is_filter() && !(items.is_empty() && is_only) => {
                     context.note(&format!("{}: {}", proposal.id, escape::line(error.message())));
                     exit = Exit::Conflict;
                     continue;
                 }
-                Err(error) if items.is_empty() => return Err(error),
+                Err(error) if items.is_empty() => {
+                    // Nothing was decided, so nobody asked for the branch.
+                    branch.map(|branch| branch.delete(store.repository())).transpose()?;
+                    return Err(error);
+                }
                 Err(error) => {
                     let applied: Vec<_> =
                         items.iter().map(|item| item.proposal_id.clone()).collect();
@@ -82,6 +100,21 @@ impl ApplyBatch<'_> {
         let answer = ApplyDocument::of("aye/apply@1", success, items);
         context.emit(Format::Text, &answer, || text(&answer, "applied"))?;
         Ok(exit)
+    }
+}
+
+impl ApplyBatch<'_> {
+    fn record_commit(
+        &self,
+        store: &Store,
+        now: DateTime<Utc>,
+        proposal: &Proposal,
+        commit: &str,
+    ) -> Result<()> {
+        let (commit, amended) = (commit.to_owned(), Vec::new());
+        let note = Note::Committed(Committed { commit, amended, statement: None });
+        let write = |writer: &mut Writer<'_>| writer.note(Some(&proposal.id), note).map(drop);
+        store.write(self.authority.actor(), now, write)
     }
 }
 

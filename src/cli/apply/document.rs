@@ -215,6 +215,7 @@ pub(super) fn text_with(answer: &ApplyDocument, heading: impl Fn(usize) -> Strin
     for (at, item) in answer.proposals.iter().enumerate() {
         let heading = heading(at);
         let only_marked = item.effect == Some(Effect::MarkOnly) && !answer.dry_run;
+        let only_marked = only_marked && item.commit.is_none();
         let note = if only_marked { " (marked only, no file was written)" } else { "" };
         out += &format!("{}  {heading}{note}\n", item.proposal_id);
         out += &item.files.iter().map(FileItem::text).collect::<String>();

@@ -25,6 +25,7 @@ use crate::proposal::event::Effect;
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, codes};
 use crate::store::{Store, View};
+use crate::text::escape;
 
 /// Apply pending proposals to the files.
 ///
@@ -43,6 +44,7 @@ use crate::store::{Store, View};
   aye apply m4k8@3f9c02d71b5e --yes      only at the revision that you saw
   aye apply m4k8 --yes --with-other-changes
 
+  aye apply m4k8 7qx2 --branch topic     a branch with a commit for each
   aye apply 7qx2 --with-lower            after the proposals that it depends on
   aye apply --by claude --task T-2       all that fit, at a terminal
 
@@ -58,6 +60,17 @@ pub struct Args {
     /// Record the decision, write no files.
     #[arg(long, conflicts_with_all = ["index", "commit", "conflict_markers"])]
     pub mark_only: bool,
+    /// Commit each to the new branch NAME at HEAD; the files of the checkout stay.
+    ///
+    /// One commit a proposal, in the order of the ids. Where HEAD has changed since, both changes
+    /// are merged if they fit. Hooks of git do not run.
+    #[arg(
+        long = "branch",
+        value_name = "NAME",
+        conflicts_with_all = ["mark_only", "index", "commit", "dry_run", "conflict_markers",
+            "with_other_changes", "hunks", "by", "task", "domain", "path"]
+    )]
+    pub onto: Option<String>,
     /// Also stage the changed files.
     #[arg(long, conflicts_with = "commit")]
     pub index: bool,
@@ -110,6 +123,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     drop(view);
     let marks = in_question(found.iter().map(Vec::as_slice));
     let question = match effect {
+        Effect::MarkOnly if let Some(name) = &args.onto => {
+            format!("Commit {subject} to the new branch {}{marks}?", escape::line(name))
+        }
         Effect::MarkOnly => format!("Approve {subject} and leave the files to you{marks}?"),
         Effect::Commit => format!("Apply and commit {subject}{marks}?"),
         Effect::Files | Effect::Index => format!("Apply {subject}{marks}?"),
@@ -122,7 +138,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         command: &command,
     };
     let by_flag = context.authorise_by_flag(&store, &asking)?;
-    if by_flag.is_some() && !args.mark_only {
+    if by_flag.is_some() && effect != Effect::MarkOnly {
         let command = format!("{command} --yes");
         args.branch.require(store.repository(), &proposals, &command)?;
     }
@@ -158,7 +174,7 @@ fn named(context: &mut Context, store: &Store, view: &View, args: &Args) -> Resu
 
 impl Args {
     fn effect(&self) -> Effect {
-        if self.mark_only {
+        if self.mark_only || self.onto.is_some() {
             Effect::MarkOnly
         } else if self.index {
             Effect::Index
@@ -182,6 +198,7 @@ impl Args {
         ];
         set.iter().filter(|(set, _)| *set).map(|(_, flag)| *flag).collect::<String>()
             + &self.part.flags()
+            + &self.onto.iter().map(|name| format!(" --branch {name}")).collect::<String>()
     }
 }
 

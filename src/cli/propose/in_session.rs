@@ -33,7 +33,7 @@ pub fn run(
     let record = home.record(name)?;
     let real = |path: &std::path::Path| std::fs::canonicalize(path).ok();
     let is_top = found.work_dir().is_some_and(|top| real(&top) == real(&home.tree(name)));
-    let Args { edits, from_json, source, mut meta, public } = args;
+    let Args { edits, from_json, source, stack: _, mut meta, public } = args;
     let SourceArgs { patch, worktree, keep, since, commit, range, read } = source;
     let is_elsewhere = commit.is_some()
         || range.is_some()

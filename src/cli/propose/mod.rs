@@ -5,6 +5,7 @@ mod edits;
 mod in_session;
 mod json;
 mod source;
+mod stack;
 
 use std::ffi::OsString;
 
@@ -15,6 +16,7 @@ pub use edits::{EditArgs, name_flag};
 pub use in_session::{SpoolDocument, spooled};
 pub use json::EditsRequest;
 pub use source::{SourceArgs, note_staged};
+pub use stack::ProposeStack;
 
 use super::revise::public::{self, PublicArgs};
 use super::{Context, paths};
@@ -37,7 +39,8 @@ use crate::store::{Space, Store};
   aye propose --worktree -m 'What I have so far'
   aye propose --keep --since 45m --by aider    what an agent without a gate has done
   aye propose --on m4k8 src/app.ts --old 'let x = 2' --new 'let x = 3' -m 'Then three'
-  aye propose --commit topic~1")]
+  aye propose --commit topic~1
+  aye propose --range main..topic --stack    one proposal for each commit")]
 pub struct Args {
     #[command(flatten)]
     pub edits: EditArgs,
@@ -49,6 +52,13 @@ pub struct Args {
     pub from_json: Option<OsString>,
     #[command(flatten)]
     pub meta: DetailArgs,
+    /// With --range: a proposal for each commit, with its message.
+    ///
+    /// Along the first parents; a merge is one change. All commits are read before anything is
+    /// proposed.
+    #[arg(long, requires = "range", help_heading = "Other sources",
+        conflicts_with_all = ["message", "reverse", "instead_of", "public"])]
+    pub stack: bool,
     /// Last: its help headings would apply to all later arguments.
     #[command(flatten)]
     pub source: SourceArgs,
@@ -123,6 +133,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let session = context.session(&store);
     let mut meta = args.meta;
     let on = meta.on.take();
+    if let Some(range) = args.source.range.as_deref().filter(|_| args.stack) {
+        return stack::run(context, &session, range, &meta.details());
+    }
     let is_json = args.from_json.is_some();
     let draft = match args.source.read(context, &session, on.clone().into())? {
         Some(draft) => draft,

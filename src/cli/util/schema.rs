@@ -100,6 +100,8 @@ static ANSWERS: &[PublishedSchema] = &[
     answer::<cli::doctor::Diagnosis>("doctor", "`doctor`: what was found, and repaired"),
     answer::<crate::app::listing::List>("list", "`list`: proposals"),
     answer::<cli::log::Log>("log", "`log`: events"),
+    answer::<cli::log::Stats>("log-stats", "`log --stats`: outcomes of proposals"),
+    answer::<cli::propose::ProposeStack>("propose-stack", "`propose --stack`: new proposals"),
     answer::<Memory<crate::memory::context::Pack>>(
         "memory-context",
         "`memory context`: what fits the budget",
