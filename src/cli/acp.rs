@@ -25,7 +25,7 @@ use crate::mcp::{self, Read, message, read_line};
 ///
 /// For the settings of the editor, which starts the command itself. The editor shows the paths of
 /// the checkout, and the agent works in the tree. After each turn the changes become a proposal, and
-/// the chat shows its id. Before a turn the agent reads what was decided.
+/// the chat shows its id. Before a turn the agent reads the decisions.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye acp -- gemini --acp

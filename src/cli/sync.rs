@@ -17,26 +17,25 @@ const MOST: usize = 10;
 
 /// Exchange proposals and decisions with other clones, through a remote.
 ///
-/// Fetches what other clones have sent, and pushes this clone's shared proposals below a directory
-/// of its own (refs/aye/by/), never forced. Branches are not touched. A person enables each remote
-/// once (--enable); until then nothing is pushed. Agents and build machines fetch (--fetch). If
-/// there is nothing new, nothing is printed.
+/// Fetches the proposals of other clones, and pushes this clone's shared proposals to a directory of
+/// its own (refs/aye/by/), never forced. Branches stay as they are. A person enables each remote
+/// once (--enable); aye pushes nothing before. Agents and build machines fetch (--fetch). Without
+/// news, aye prints nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   aye sync --enable origin
   aye sync
   aye sync --fetch
 
-What the remote has lost is kept below refs/aye/kept/. Where a copy of this clone writes under the
-same name (aye.clone), this clone takes a new one. Exits with 4 if something was not sent.")]
+aye keeps refs that the remote has lost in refs/aye/kept/. If a copy of this clone uses the same name
+(aye.clone), this clone takes a new one. Exits with 4 if the remote lacks some of the proposals.")]
 pub struct Args {
     /// Remote; without it, those of aye.syncRemote.
     remote: Option<String>,
     /// Only fetch.
     #[arg(long, conflicts_with = "enable")]
     fetch: bool,
-    /// Share this clone's proposals with the remote from now on, after a question that says what
-    /// will be seen.
+    /// Share this clone's proposals with the remote from now on, after a question that lists them.
     #[arg(long, requires = "remote")]
     enable: bool,
     /// With --enable: do not ask.

@@ -47,7 +47,7 @@ pub struct Args {
     /// Make the hunks that are not applied a new pending proposal.
     #[arg(long)]
     pub split_rest: bool,
-    /// Begin with the list of all that is pending, as is usual with more than three proposals.
+    /// Begin with the list, as with more than three pending proposals.
     #[arg(long)]
     pub overview: bool,
     /// Also stage the applied changes.

@@ -366,11 +366,11 @@ Enter  opens the proposal; closes or opens a group, as ← → and o do; O all g
 1 2 …  the number of a proposal: Enter behind it goes there";
 
 const MARKS: &str = "\
-!  deserves a second look: a secret, a file of CI, a deletion; a group is applied without these, and they are asked about apart
-conflict  does not fit the files as they are
-↳ id  stands on that proposal: that one first
+!  a mark: a secret, a file of CI, a deletion; A asks about these separately
+conflict  conflicts with the present files
+↳ id  depends on that proposal: that one first
 ⇄ id  changes the same lines as that one: one of them only
-✓ ✗1  it was tried, and passed or failed";
+✓ ✗1  the trials that passed or failed";
 
 /// Ctrl-C and Ctrl-D end the session.
 fn ask(full: &mut FullScreen<'_>, lines: &[String]) -> AskResult<KeyEvent> {
