@@ -30,6 +30,7 @@ pub mod recall;
 pub mod remark_text;
 pub mod review;
 pub mod session;
+pub mod session_commits;
 pub mod site;
 pub mod stack;
 pub mod stats;

@@ -30,6 +30,8 @@ pub struct Details {
     pub instead_of: Option<String>,
     /// Not pushed until a person publishes it.
     pub private: bool,
+    /// The agent's, for a session whose commits say nothing.
+    pub last_message: Option<String>,
 }
 
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
 //! Turns the work in a session's tree into a proposal or a revision.
 
+use bstr::{BString, ByteSlice as _};
 use chrono::{DateTime, SecondsFormat, Utc};
 
 use crate::changeset::change_entry::entries;
@@ -12,12 +13,13 @@ use crate::proposal::event::{Evidence, Incomplete, InputForm};
 use crate::proposal::rules::Verb;
 use crate::proposal::{Proposal, Revision as Revised, Status};
 use crate::repository::Repository;
+use crate::session::client::ClientProcess;
 use crate::session::follow::{self, FollowOutcome};
 use crate::session::ignored_files::IgnoredFiles;
 use crate::session::record::UnreportedDecision;
 use crate::session::session_store::{RecordLock, SessionLock, SessionState, SessionStore};
 use crate::session::tree::Base;
-use crate::session::{SessionRecord, beside, head, link, read, record, spool, tree};
+use crate::session::{SessionRecord, beside, head, link, read, record, spool, tree, words};
 use crate::store::Store;
 use crate::text;
 
@@ -25,7 +27,7 @@ use super::decision_rest::{DecisionRest, left_out};
 use super::propose::{self, Details, ProposalOutcome, Revision};
 use super::{Draft, Session, is_own, is_recorded_here, proposable, recall, wait};
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SubmitReport {
     /// `None` if nothing differs from the base.
     pub outcome: Option<SubmitOutcome>,
@@ -70,6 +72,8 @@ pub struct SessionOrigin<'a> {
     pub local_files: &'a [&'a str],
     /// Preferred one.
     pub slot: Option<u32>,
+    pub client: Option<ClientProcess>,
+    pub is_kept: bool,
 }
 
 /// Creates tree and record of a held session. Returns entries of the tree that lead back into the
@@ -88,10 +92,12 @@ pub fn begin(
     let repository = store.repository();
     let unknown = home.begin(held, origin.slot)?;
     let make = || {
-        let base = base_of(store, origin.base, now)?;
+        let (base, remark) = base_of(store, origin.base, now)?;
         let tree = home.tree(&held.name);
         let mut back = tree::make(repository, &held.name, &tree, &base, origin.local_files)?;
         back.extend(link::link(repository, &tree)?);
+        back.extend(remark);
+        back.extend(missing_builds(repository, home)?);
         back.extend(unknown.into_iter().map(|tree| {
             let why = "is a session's tree that this clone did not make: what is in it may be proposed \
                        nowhere; look, then remove it";
@@ -111,6 +117,11 @@ pub fn begin(
             revision: None,
             run: store.run().cloned(),
             acp: None,
+            client: origin.client.clone(),
+            head: None,
+            decided_head: None,
+            is_settled: false,
+            is_kept: origin.is_kept,
             told: None,
             untold: Vec::new(),
         };
@@ -126,6 +137,53 @@ pub fn begin(
         tree::unpin(repository, &held.name);
         cause.unwrap_or(error)
     })
+}
+
+/// Ignored directories that package managers made and no tree has, each named once in a repository.
+fn missing_builds(repository: &Repository, home: &SessionStore) -> Result<Vec<(String, String)>> {
+    let mut missing = link::missing(repository)?;
+    missing.retain(|name| home.is_first(name));
+    let line = |name: String| {
+        let why = format!(
+            "is not in the tree, as git ignores it; for a copy in later ones: git config --add aye.session.link {name}"
+        );
+        (name, why)
+    };
+    Ok(missing.into_iter().map(line).collect())
+}
+
+/// Records that the agent of an existing session works again. With `is_kept`, an idle tree stays
+/// until it is ended by name. If that fails, as on a full disk, the agent works all the same.
+pub fn resume(home: &SessionStore, name: &str, client: Option<ClientProcess>, is_kept: bool) {
+    let is_same = |record: &SessionRecord| {
+        !record.is_settled && record.client == client && (record.is_kept || !is_kept)
+    };
+    let resume = || -> Result<()> {
+        if is_same(&home.record(name)?) {
+            return Ok(());
+        }
+        let changing = home.change(name)?;
+        let mut record = home.record(name)?;
+        (record.is_settled, record.client) = (false, client.clone());
+        record.is_kept |= is_kept;
+        home.write(&changing, &record)
+    };
+    drop(resume());
+}
+
+/// Records that the agent is done, after `done`. If that fails, the tree is only looked at again.
+pub fn settle(home: &SessionStore, name: &str, done: &SubmitReport) {
+    let settle = || -> Result<()> {
+        let changing = home.change(name)?;
+        let record = home.record(name)?;
+        if record.is_settled {
+            return Ok(());
+        }
+        home.write(&changing, &SessionRecord { is_settled: true, ..record })
+    };
+    if done.passed_over.is_empty() {
+        drop(settle());
+    }
 }
 
 /// Updates the tree of session `name` to the decision on its last proposal. Applied content becomes
@@ -295,6 +353,9 @@ fn go_on(
     untold: Option<String>,
 ) -> Result<FollowOutcome> {
     (record.proposal, record.submitted) = (None, None);
+    if base.is_some() {
+        record.decided_head = record.head.take().or(record.decided_head);
+    }
     let before = record.base.clone();
     record.base = base.unwrap_or(record.base);
     head::follow(repository, &home.tree(changing.name()), &before, &record.base);
@@ -307,17 +368,31 @@ fn go_on(
     Ok(FollowOutcome::default())
 }
 
-/// Base as `tree::base` has it, with applied new files that are not in the index yet.
-fn base_of(store: &Store, kind: Base, now: DateTime<Utc>) -> Result<String> {
+/// Base as `tree::base` has it, with untracked files, or, beyond the limits, those of them that were
+/// applied. Returns a remark on the rest, too.
+fn base_of(
+    store: &Store,
+    kind: Base,
+    now: DateTime<Utc>,
+) -> Result<(String, Option<(String, String)>)> {
     let repository = store.repository();
     if kind == Base::Head {
-        return tree::base(repository, kind, &[]);
+        return Ok((tree::base(repository, kind, &[])?, None));
     }
+    let untracked = tree::untracked(repository)?;
+    let Err(remark) = tree::require_few(repository, &untracked) else {
+        // Without nested repositories, and symlinks, which may lead back into the checkout.
+        let top = repository.work_dir().unwrap_or_default();
+        let is_file = |name: &BString| {
+            top.join(name.to_path_lossy()).symlink_metadata().is_ok_and(|facts| facts.is_file())
+        };
+        let files = untracked.into_iter().filter(is_file);
+        return Ok((tree::base(repository, kind, &files.collect::<Vec<_>>())?, None));
+    };
     let mut applied = Vec::new();
     let view = store.view()?;
     if view.has_applied()? {
-        for name in tree::untracked(repository)? {
-            // A nested repository is listed as a directory.
+        for name in untracked {
             let Ok(path) = RepoPath::from_tree(&name) else { continue };
             let written = decide::written_here(store, &view, now, &path, None)?.flatten();
             let at = repository.work_dir().map(|top| top.join(path.to_path()));
@@ -327,7 +402,7 @@ fn base_of(store: &Store, kind: Base, now: DateTime<Utc>) -> Result<String> {
             }
         }
     }
-    tree::base(repository, kind, &applied)
+    Ok((tree::base(repository, kind, &applied)?, Some(remark)))
 }
 
 /// Updates the tree to the last decision, then to the checkout. A pending proposal gets a revision
@@ -343,7 +418,7 @@ pub fn sync(
     let repository = store.repository();
     // Fails first, before anything is followed.
     home.require_tree(name)?;
-    let base = base_of(store, onto, *now)?;
+    let (base, _) = base_of(store, onto, *now)?;
     let mut followed = follow(session, home, changing, name)?;
     let mut record = recall::record(store, home, name)?;
     record.target = repository.head_target();
@@ -423,10 +498,7 @@ pub fn submit(
         return Ok(SubmitReport { outcome, lines: (0, 0), passed_over, kept, said, strays });
     }
     let changeset = Changeset::new(changes)?;
-    let lines = entries(changeset.changes()).iter().fold((0, 0), |(added, removed), entry| {
-        let counts = entry.counts();
-        (added + counts.added, removed + counts.removed)
-    });
+    let lines = counts(&changeset);
     let spool::SpoolRemark { description, domain, related_task_id } = spool::take(&home.tree(name));
     let details = Details {
         // Written by an agent, so its content must not prevent proposing.
@@ -435,9 +507,15 @@ pub fn submit(
         related_task_id: details.related_task_id.or(related_task_id),
         ..details
     };
+    let place = home.tree(name);
+    let commits = words::commits(repository, &place, &record.base, record.decided_head.as_deref());
+    let own_words = words::of_commits(&commits).or_else(|| {
+        words::of_message(details.last_message.as_deref().unwrap_or_default(), &caller.actor.name)
+    });
     let says_more = |proposal: &Proposal| {
         details.description.is_some() && details.description != proposal.description
     };
+    let fallback = format!("What {} left in session {name}", caller.actor.name);
     let outcome = match pending {
         Some(proposal)
             if !says_more(&proposal) && is_same(store, proposal.current(), &changeset) =>
@@ -450,6 +528,14 @@ pub fn submit(
             let (verb, evidence) = (Verb::Revise, Evidence::Flag);
             let authority = decide::authorise(store, caller, verb, proposals, &evidence, &command)?;
             let Details { description, expires_in, .. } = details;
+            let description = description.or_else(|| {
+                // Words that somebody gave it stay.
+                let is_ours = |before: &String| {
+                    let title = |text: &str| text.lines().next().map(str::to_owned);
+                    *before == fallback || title(before) == own_words.as_deref().and_then(title)
+                };
+                own_words.clone().filter(|_| proposal.description.as_ref().is_none_or(is_ours))
+            });
             let (note, notes) = (None, Vec::new());
             recall::note(store, home, changing, &mut record, (&changeset, *now))?;
             let draft = Draft::new(store, changeset, InputForm::Session)?;
@@ -458,8 +544,7 @@ pub fn submit(
             SubmitOutcome::Revised(propose::revise(session, &authority, &proposal, revision)?)
         }
         other => {
-            let why = || format!("What {} left in session {name}", caller.actor.name);
-            let description = details.description.or_else(|| Some(why()));
+            let description = details.description.or(own_words).or(Some(fallback));
             let instead_of = other.map(|proposal| proposal.id.to_string());
             let details = Details { description, instead_of, ..details };
             recall::note(store, home, changing, &mut record, (&changeset, *now))?;
@@ -477,6 +562,7 @@ pub fn submit(
     let held = tree::hold(repository, name, &submitted);
     record.submitted = Some(submitted);
     record.proposal = Some(proposal.id.to_string());
+    record.head = words::head(&place).map(|head| head.to_string());
     // If this write fails, the next command recovers from the earlier note.
     drop(held.and_then(|()| home.write(changing, &record)));
     Ok(SubmitReport { outcome: Some(outcome), lines, passed_over, kept, said, strays })
@@ -544,6 +630,14 @@ fn withdraw(session: &Session<'_>, proposal: Proposal) -> Result<SubmitOutcome> 
     let besides = VerdictDetails { reason, ..VerdictDetails::default() };
     verdict::record_verdicts(store, &authority, *now, proposals, PlainVerdict::Withdraw, &besides)?;
     Ok(SubmitOutcome::Withdrawn(proposal))
+}
+
+/// Lines added and removed.
+pub(super) fn counts(changeset: &Changeset) -> (usize, usize) {
+    entries(changeset.changes()).iter().fold((0, 0), |(added, removed), entry| {
+        let counts = entry.counts();
+        (added + counts.added, removed + counts.removed)
+    })
 }
 
 /// Excluded files to name in the proposal, except private ones.

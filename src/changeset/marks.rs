@@ -29,6 +29,8 @@ words! {
         Binary = "binary",
         /// A file has more than 1 MiB; over 10 MiB it is not searched for the others.
         Large = "large",
+        /// Files of its session are not in it.
+        Incomplete = "incomplete",
         /// It removes a file.
         Deletes = "deletes",
         /// It was made for another branch than the one that is checked out.

@@ -3,10 +3,13 @@
 use std::cell::OnceCell;
 use std::collections::HashMap;
 
+use bstr::ByteSlice as _;
+
 use crate::changeset::instructions::Instructions;
 use crate::changeset::marks::{self, Mark, MarkKind};
 use crate::changeset::{File, FileChange, RepoPath, sensitive};
 use crate::error::Result;
+use crate::proposal::event::Incomplete;
 use crate::proposal::state::Revision;
 use crate::proposal::{ChangeRecord, Proposal, ProposalId, Status};
 use crate::repository::{Repository, policy};
@@ -38,9 +41,9 @@ pub fn marks(
             None => {
                 // Commands on this proposal report the lost object.
                 let Ok(proposal) = view.listed_proposal(summary) else { continue };
-                let changes = &proposal.current().changes;
+                let revision = proposal.current();
                 let instructions = instructions.get_or_init(|| store.repository().instructions());
-                let (marks, is_whole) = judge(store, changes, instructions);
+                let (marks, is_whole) = judge(store, revision, instructions);
                 if is_whole {
                     new.push((summary.revision.as_str(), written(&marks)));
                 }
@@ -67,7 +70,7 @@ pub fn revision_marks(store: &Store, view: &View, revision: &Revision) -> Result
         return Ok(with_branch_mark(marks, made_for, head.as_deref()));
     }
     store.fetch_contents(&revision.changes);
-    let (marks, is_whole) = judge(store, &revision.changes, &store.repository().instructions());
+    let (marks, is_whole) = judge(store, revision, &store.repository().instructions());
     if is_whole {
         view.keep_marks(&basis, std::iter::once((revision.event.as_str(), written(&marks))));
     }
@@ -99,17 +102,15 @@ fn basis_of(repository: &Repository) -> String {
         |path: &str| RepoPath::new(path).ok().and_then(|path| repository.id_in_head(&path));
     let (allowed, policy) = (in_head(ALLOW_LIST), in_head(policy::PATH));
     let (allowed, policy) = (allowed.unwrap_or_default(), policy.unwrap_or_default());
-    format!("{} 3 {allowed} {policy}", env!("CARGO_PKG_VERSION"))
+    format!("{} 4 {allowed} {policy}", env!("CARGO_PKG_VERSION"))
 }
 
 /// Also returns true if all contents could be judged.
-fn judge(
-    store: &Store,
-    changes: &[ChangeRecord],
-    instructions: &Instructions,
-) -> (Vec<Mark>, bool) {
+fn judge(store: &Store, revision: &Revision, instructions: &Instructions) -> (Vec<Mark>, bool) {
+    let changes = &revision.changes;
     let sized: Vec<_> = changes.iter().map(|change| (change, larger(store, change))).collect();
     let mut found = of_paths(changes, instructions);
+    found.extend(revision.incomplete.iter().map(|part| of_part(part, changes)));
     found.extend(sized.iter().filter_map(|&(change, size)| of_size(change, size)));
     let small = sized.iter().filter(|(_, size)| *size <= SIZE_LIMIT).map(|&(change, _)| change);
     let is_whole = of_content(store, small.cloned().collect(), instructions, &mut found);
@@ -125,6 +126,18 @@ fn of_paths(changes: &[ChangeRecord], instructions: &Instructions) -> Vec<Mark> 
         .map(|(path, (word, why))| Mark::of_file(word, path, why))
         .chain(removed.map(|change| Mark::of_file(MarkKind::Deletes, &change.path, "is removed")))
         .collect()
+}
+
+/// A link that is moved or removed stays in the checkout, and may name what is moved away.
+fn of_part(part: &Incomplete, changes: &[ChangeRecord]) -> Mark {
+    let above =
+        |path: &RepoPath| path.as_bstr().rsplit_once_str("/").map(|(above, _)| above.to_vec());
+    let directory = above(&part.path);
+    let moved = changes.iter().filter_map(|change| change.origin.as_ref());
+    let is_beside = moved.into_iter().any(|origin| above(origin) == directory);
+    let stays = part.reason.contains("symlink that is gone") && is_beside;
+    let more = if stays { ": it stays, beside files that are moved away" } else { "" };
+    Mark::of_file(MarkKind::Incomplete, &part.path, format!("{}, and not in it{more}", part.reason))
 }
 
 /// Bytes of the larger side present in this clone.

@@ -3,7 +3,7 @@
 mod table;
 
 use super::filters::{FilterArgs, StatusFilter};
-use super::{Context, Format, idle_stamp, overview, pager};
+use super::{Context, Format, idle_stamp, overview, pager, session};
 use crate::app::listing::{List, ListFacts, PurgedItem, items};
 use crate::error::{Exit, Result};
 use crate::render::age;
@@ -49,6 +49,15 @@ pub struct Args {
 const LISTED: &[&str] = &["domain", "task", "by", "path", "kind", "limit"];
 
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let is_plain = !args.count && !args.prompt;
+    let exit = list(context, args)?;
+    if is_plain && context.format_or(Format::Text) == Format::Text {
+        session::note_unproposed(context);
+    }
+    Ok(exit)
+}
+
+fn list(context: &mut Context, args: Args) -> Result<Exit> {
     if args.count {
         return overview::count(context);
     }

@@ -82,7 +82,9 @@ fn verdict(news: &wait::Document, rest: Option<&str>) -> String {
     );
     if let Some(diff) = news.revised.as_ref().and_then(|revised| revised.diff.as_ref()) {
         lines.push("What that changed in yours:".to_owned());
-        let (shown, more) = cut(diff);
+        // The tree has the rest; an agent needs the places alone.
+        let counts = is_partial.then(|| counts(diff));
+        let (shown, more) = cut(counts.as_ref().unwrap_or(diff));
         lines.extend(shown.lines().map(str::to_owned));
         match more {
             0 => {}
@@ -95,6 +97,21 @@ fn verdict(news: &wait::Document, rest: Option<&str>) -> String {
         text += &line;
     }
     text
+}
+
+/// Files with lines added and removed.
+fn counts(diff: &str) -> String {
+    let mut files: Vec<(&str, usize, usize)> = Vec::new();
+    for line in diff.lines() {
+        if let Some(names) = line.strip_prefix("diff --git ") {
+            files.push((names.rsplit(" b/").next().unwrap_or(names), 0, 0));
+        }
+        let Some((_, added, removed)) = files.last_mut() else { continue };
+        *added += usize::from(line.starts_with('+') && !line.starts_with("+++ "));
+        *removed += usize::from(line.starts_with('-') && !line.starts_with("--- "));
+    }
+    let line = |(name, added, removed)| format!("{name} +{added} −{removed}\n");
+    files.into_iter().map(line).collect()
 }
 
 const MOST_DIFF: usize = 8 << 10;

@@ -52,13 +52,7 @@ pub fn run(context: &mut Context) -> Result<Exit> {
     if found.counts.pending > 0 {
         context.note("decide: aye review");
     }
-    match found.store {
-        Some(store) => session::note_abandoned_in(context, store.repository()),
-        None => {
-            let found = Store::discover(&context.directory);
-            drop(found.map(|store| session::note_abandoned_in(context, store.repository())));
-        }
-    }
+    session::note_unproposed(context);
     Ok(Exit::Done)
 }
 

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use self::child::execute;
-use super::{Context, session};
+use super::{Context, agents, outcomes, session};
 use crate::acp;
 use crate::actor::{AYE_AGENT, agent_of_program};
 use crate::app::session::SessionOrigin;
@@ -14,9 +14,11 @@ use crate::app::{self, ending};
 use crate::error::{Error, Exit, Result};
 use crate::harness::{CLIENTS, Client};
 use crate::mcp::client;
+use crate::session::client::ClientProcess;
 use crate::session::codes::SESSION_TREE_GONE;
 use crate::session::ignored_files::{self, IgnoredFiles};
 use crate::session::{SessionStore, tree};
+use crate::store::Store;
 use crate::text::{escape, shell};
 
 /// Run a coding agent in a work tree of its own; its changes become a proposal.
@@ -28,7 +30,8 @@ use crate::text::{escape, shell};
 #[command(after_help = "Examples:
   aye run claude
   aye run -- codex exec 'Fix the failing test'
-  aye run -m 'Dark mode' --keep --name dark -- aider src/theme.ts")]
+  aye run -m 'Dark mode' --keep --name dark -- aider src/theme.ts
+  aye run --split-commits claude")]
 pub struct Args {
     /// A name for the session: lower-case letters, digits and -. A kept session continues under
     /// it.
@@ -43,6 +46,9 @@ pub struct Args {
     /// Keep the tree, so that the session can go on: aye run --name NAME.
     #[arg(long)]
     pub keep: bool,
+    /// Propose each commit of the agent by itself, one standing on the other.
+    #[arg(long, conflicts_with_all = ["keep", "message"])]
+    pub split_commits: bool,
     /// The command and its arguments.
     #[arg(
         value_name = "CMD",
@@ -80,7 +86,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let home = SessionStore::make(store.repository().common_dir(), &context.state_directory()?)?;
     ending::finish(store.repository(), &home);
     ignored_files::expire(&home, context.now);
-    session::note_abandoned(context, &home);
+    let lines = session::settle(context, store.repository(), &home, args.name.as_deref());
+    lines.iter().for_each(|line| context.note(line));
+    session::note_unproposed(context);
     let held = match &args.name {
         Some(name) => home.hold(name)?,
         None => home.hold_new()?,
@@ -96,7 +104,15 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let last = client.and_then(|client| home.last_slot(client.name));
         let slot = last.filter(|_| client.is_some_and(|client| resumes(client, &args.command)));
         let (base, command, agent) = (args.base.into(), &*command, &*agent);
-        let origin = SessionOrigin { base, agent, command, local_files, slot };
+        let origin = SessionOrigin {
+            base,
+            agent,
+            command,
+            local_files,
+            slot,
+            client: ClientProcess::current(),
+            is_kept: args.keep,
+        };
         let back = app::session::begin(&store, &home, &held, &origin, context.now)?;
         session::conflict_lines(&back).iter().for_each(|line| context.note(line));
         let own = home.slot(&name);
@@ -113,12 +129,17 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             ));
         }
     } else {
+        app::session::resume(&home, &name, ClientProcess::current(), args.keep);
         session::follow(context, &store, &home, &name, &agent)?;
     }
     let top = home.tree(&name);
     let word = if goes_on { " goes on" } else { "" };
     context.note(&format!("aye: session {name}{word} in {}", escape::line(&top.to_string_lossy())));
-    let status = execute(context, store.repository(), &top, &held, &agent, &args.command);
+    let mut command = args.command;
+    if goes_on {
+        report_outcomes(context, &store, &home, &name, &agent, &mut command)?;
+    }
+    let status = execute(context, store.repository(), &top, &held, &agent, &command);
     let status = match status {
         Ok(status) => status,
         Err(error) => {
@@ -134,10 +155,16 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             return Err(error);
         }
     };
+    if args.split_commits {
+        split(context, &store, &home, &name, &agent);
+    }
     let done = session::submit(context, &store, &home, &name, &agent, args.message);
     match done {
         Ok(done) => {
             session::say(context, &done);
+            if !status.outlived {
+                app::session::settle(&home, &name, &done);
+            }
             let reason = if status.outlived {
                 Some("processes of the run still live")
             } else if !done.passed_over.is_empty() {
@@ -173,6 +200,60 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         }
     }
     Ok(context.ends_with(status.code))
+}
+
+/// Reports what became of the session's proposals: to the model, where its client has an option for
+/// that, and to the person otherwise. Installed hooks do it themselves.
+fn report_outcomes(
+    context: &Context,
+    store: &Store,
+    home: &SessionStore,
+    name: &str,
+    agent: &str,
+    command: &mut Vec<OsString>,
+) -> Result<()> {
+    let program = Path::new(&command[0]).file_stem().unwrap_or_default().to_string_lossy();
+    let program = agent_of_program(&program);
+    let client = CLIENTS.iter().find(|client| program == Some(client.agent));
+    if client.is_some_and(|client| agents::is_hooked(context, store, client)) {
+        return Ok(());
+    }
+    let session = context.agent_session(store, agent, "aye run");
+    let Some(text) = outcomes::outcome_text(&session, home, name)? else { return Ok(()) };
+    let instruct = client.and_then(|client| client.instruct);
+    match instruct
+        .filter(|(option, start)| start != &"" || !command.iter().any(|word| word == option))
+    {
+        Some((option, start)) => {
+            let text =
+                if start.is_empty() { text } else { serde_json::Value::from(text).to_string() };
+            let more = [OsString::from(option), format!("{start}{text}").into()];
+            command.splice(1..1, more);
+            context.note(&format!(
+                "aye: {agent} is started with {option}, and what became of its proposals"
+            ));
+        }
+        None => {
+            let lines = text.lines().filter(|line| !line.is_empty());
+            lines.for_each(|line| context.note(&format!("aye: {line}")));
+        }
+    }
+    Ok(())
+}
+
+/// After an error the whole is proposed.
+fn split(context: &Context, store: &Store, home: &SessionStore, name: &str, agent: &str) {
+    let session = context.agent_session(store, agent, "aye run");
+    let done = home
+        .change(name)
+        .and_then(|changing| app::session_commits::submit_commits(&session, home, &changing, name));
+    match done {
+        Ok(reports) => {
+            let lines = reports.iter().flat_map(session::summary);
+            lines.for_each(|line| context.note(&line));
+        }
+        Err(error) => context.report_on_stderr(&error),
+    }
 }
 
 fn resumes(client: &Client, command: &[OsString]) -> bool {

@@ -14,7 +14,8 @@ use crate::session::ignored_files::{self, IgnoredFiles};
 use crate::session::session_store::not_found;
 use crate::session::{SessionRecord, SessionStore, codes, spool};
 use crate::store::Store;
-pub(super) use all::{end_all, hold_all, names, note_abandoned, note_abandoned_in};
+use all::end_done;
+pub(super) use all::{end_all, hold_all, names, note_unproposed, settle};
 use lines::decision_lines;
 pub(super) use lines::{conflict_lines, ignored_lines as stray_lines, say, summary};
 pub use list::List;
@@ -66,11 +67,15 @@ pub enum Command {
     },
     /// Remove a session and its tree.
     #[command(after_help = "Examples:
-  aye session end dark --discard")]
+  aye session end dark --discard
+  aye session end --done")]
     End {
         /// The session.
-        #[arg(value_name = "NAME")]
-        name: String,
+        #[arg(value_name = "NAME", required_unless_present = "done")]
+        name: Option<String>,
+        /// All sessions of which everything is proposed and decided.
+        #[arg(long, conflicts_with_all = ["name", "discard"])]
+        done: bool,
         /// Also drop unproposed work. Not for agents.
         #[arg(long)]
         discard: bool,
@@ -87,8 +92,12 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let command = args.command.unwrap_or(Command::List);
     let name = match &command {
         Command::List => return list(context, &store, home.as_ref()),
-        Command::Submit { name, .. } | Command::End { name, .. } | Command::Sync { name, .. } => {
-            name.clone()
+        Command::Submit { name, .. } | Command::Sync { name, .. } => name.clone(),
+        Command::End { name: Some(name), .. } => name.clone(),
+        Command::End { name: None, .. } => {
+            let ended = home.map(|home| end_done(context, &store, &home)).transpose()?;
+            let lines = ended.iter().flatten().map(|name| format!("{name} ended\n"));
+            return context.print(lines.collect::<String>().as_bytes());
         }
     };
     let home = home.ok_or_else(|| not_found(&name))?;
@@ -116,7 +125,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             store.run_by(run);
             sync(context, &store, &home, &name, &agent, onto)
         }
-        Command::End { name, discard } => {
+        Command::End { discard, .. } => {
             let ended = format!("{name} ended\n");
             if finished.contains(&name) {
                 return context.print(ended.as_bytes());

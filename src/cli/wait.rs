@@ -128,6 +128,10 @@ fn text(document: &Document) -> String {
     if document.timed_out {
         text = format!("{} is still pending\n", document.proposal_id);
     }
+    if document.status == Status::Pending && document.changes_requested {
+        let id = &document.proposal_id;
+        text += &format!("next: aye revise {id} …, or in a session: edit its files\n");
+    }
     for line in document.reason.iter().flat_map(|reason| remark_text::indented(reason, "  ")) {
         text += &format!("{line}\n");
     }

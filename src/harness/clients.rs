@@ -41,6 +41,7 @@ pub static CLIENTS: [Client; 6] = [
         trees: Trees::AdditionalDirectories("settings.json"),
         local_files: &[".claude/settings.local.json", "CLAUDE.local.md"],
         resume_words: &["-c", "--continue", "-r", "--resume"],
+        instruct: Some(("--append-system-prompt", "")),
     },
     Client {
         name: "codex",
@@ -52,6 +53,7 @@ pub static CLIENTS: [Client; 6] = [
             ("SessionStart", HookKind::Begin),
             ("UserPromptSubmit", HookKind::Prompt),
             ("Stop", HookKind::Stop),
+            ("SessionEnd", HookKind::End),
         ],
         tools: &[("apply_patch", Tool::Edit(Field::Patch("command"))), ("Bash", Tool::Shell(None))],
         has_matcher: false,
@@ -62,6 +64,7 @@ pub static CLIENTS: [Client; 6] = [
         trees: Trees::WritableRoots("config.toml"),
         local_files: &["AGENTS.override.md"],
         resume_words: &["resume"],
+        instruct: Some(("-c", "developer_instructions=")),
     },
     Client {
         name: "gemini",
@@ -73,6 +76,7 @@ pub static CLIENTS: [Client; 6] = [
             ("SessionStart", HookKind::Begin),
             ("BeforeAgent", HookKind::Prompt),
             ("AfterAgent", HookKind::Stop),
+            ("SessionEnd", HookKind::End),
         ],
         tools: &[
             ("replace", Tool::Edit(Field::Path("file_path"))),
@@ -93,6 +97,7 @@ pub static CLIENTS: [Client; 6] = [
         trees: Trees::IncludeDirectories("settings.json"),
         local_files: &[".gemini/settings.json", ".gemini/.env"],
         resume_words: &["-r", "--resume"],
+        instruct: None,
     },
     // The client ignores a rewritten input: a refusal names the path in the session's tree, and the
     // model uses it.
@@ -106,6 +111,7 @@ pub static CLIENTS: [Client; 6] = [
             ("SessionStart", HookKind::Begin),
             ("UserPromptSubmit", HookKind::Prompt),
             ("Stop", HookKind::Stop),
+            ("SessionEnd", HookKind::End),
         ],
         tools: &[
             ("edit", Tool::Edit(Field::Path("file_path"))),
@@ -122,6 +128,7 @@ pub static CLIENTS: [Client; 6] = [
         trees: Trees::Unnamed,
         local_files: &[".qwen/settings.json", ".qwen/.env"],
         resume_words: &["-c", "--continue", "-r", "--resume"],
+        instruct: Some(("--append-system-prompt", "")),
     },
     Client {
         name: "copilot",
@@ -155,6 +162,7 @@ pub static CLIENTS: [Client; 6] = [
         trees: Trees::Unnamed,
         local_files: &[".github/copilot/settings.local.json"],
         resume_words: &["--continue", "--resume"],
+        instruct: None,
     },
     // OpenCode has only plugins. aye's plugin passes each call on, in aye's own format both ways.
     Client {
@@ -187,6 +195,7 @@ pub static CLIENTS: [Client; 6] = [
         trees: Trees::Unnamed,
         local_files: &["opencode.json", "opencode.jsonc"],
         resume_words: &["-c", "--continue", "-s", "--session"],
+        instruct: None,
     },
 ];
 

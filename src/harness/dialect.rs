@@ -49,15 +49,17 @@ impl Client {
         let (_, moment) = moment.ok_or_else(|| format!("there is no hook of {event:?}"))?;
         let is_busy = sent["stop_hook_active"] == true
             || sent["background_tasks"].as_array().is_some_and(|tasks| !tasks.is_empty());
+        let message = text("last_assistant_message").or(text("prompt_response"));
+        let message = message.map(str::to_owned);
         let event = match moment {
             HookKind::Tool => self.judge(text(tool).ok_or("it names no tool")?, &sent[input])?,
             HookKind::Begin => Event::Begin,
             // Qwen Code repeats the event with an empty prompt.
             HookKind::Prompt if text("prompt").is_none() => Event::Other,
             HookKind::Prompt => Event::Prompt,
-            HookKind::Stop => Event::Stop { is_busy },
+            HookKind::Stop => Event::Stop { is_busy, message },
             HookKind::PartStop => Event::PartStop,
-            HookKind::End => Event::Stop { is_busy: false },
+            HookKind::End => Event::Stop { is_busy: false, message },
             HookKind::Tree => Event::Tree(text("name").ok_or("it names no work tree")?.to_owned()),
         };
         let model = text("model").map(str::to_owned);

@@ -46,6 +46,8 @@ pub struct Client {
     pub local_files: &'static [&'static str],
     /// Words that resume a conversation, which the client finds by the path of its directory.
     pub resume_words: &'static [&'static str],
+    /// Option, and the start of its value, that add a text to what the model reads first.
+    pub instruct: Option<(&'static str, &'static str)>,
 }
 
 impl Client {
@@ -115,6 +117,8 @@ pub enum Event {
     Stop {
         /// Subagents still work, or were told to continue: nothing is complete.
         is_busy: bool,
+        /// The agent's last message.
+        message: Option<String>,
     },
     PartStop,
     /// The agent starts a subagent that may edit.

@@ -103,7 +103,7 @@ fn tools_that_were_recorded_are_understood() {
 
 #[test]
 fn the_other_moments_that_were_recorded_are_understood() {
-    let stop = |is_busy| Event::Stop { is_busy };
+    let stop = |is_busy| Event::Stop { is_busy, message: None };
     let busy = json!([{"id": "1", "type": "subagent", "status": "running"}]);
     for (name, event, more, expected) in [
         (

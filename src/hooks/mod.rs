@@ -7,6 +7,9 @@ mod chain;
 mod directory;
 mod script;
 
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
 pub use directory::{HookDirectory, HookState};
 
 pub mod codes {
@@ -27,6 +30,22 @@ pub enum Hook {
     PostCommit,
     /// Before a push: `aye check --range` over what is pushed.
     PrePush,
+}
+
+/// Files of a hooks directory with the names that they had without aye, and without git's samples.
+pub fn others(directory: &Path) -> Vec<(PathBuf, OsString)> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let other = |entry: std::fs::DirEntry| {
+        let (path, name) = (entry.path(), entry.file_name());
+        let text = name.to_str()?;
+        if let Some(earlier) = text.strip_suffix(chain::SUFFIX) {
+            return Some((path, earlier.into()));
+        }
+        let is_ours = || std::fs::read(&path).is_ok_and(|bytes| script::is_ours(&bytes));
+        let is_plain = entry.file_type().is_ok_and(|kind| !kind.is_dir());
+        (is_plain && !text.ends_with(".sample") && !is_ours()).then_some((path, name))
+    };
+    entries.filter_map(other).collect()
 }
 
 impl Hook {

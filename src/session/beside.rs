@@ -143,6 +143,11 @@ fn hex(text: &[u8]) -> Option<ObjectId> {
     ObjectId::from_hex(text).ok()
 }
 
+pub(super) fn head_of(tree: &Path) -> Option<ObjectId> {
+    let git = open_last(tree).and_then(|top| top.open_directory(".git".into())).ok()?;
+    head(&git, &refs(&git))
+}
+
 fn head(git: &Dir, refs: &BTreeMap<BString, ObjectId>) -> Option<ObjectId> {
     let text = line(git, "HEAD".into())?;
     match text.strip_prefix(b"ref: ") {

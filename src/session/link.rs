@@ -1,8 +1,9 @@
 //! Ignored directories copied into a tree (`aye.session.link`). References in them back to the
 //! checkout would silently run the checkout's code.
 
-use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
+
+use bstr::ByteSlice as _;
 
 use super::times;
 use super::tree::git;
@@ -38,6 +39,24 @@ pub fn link(repository: &Repository, tree: &Path) -> Result<Vec<(String, String)
         ignore(tree, name).map_err(failed)?;
     }
     Ok(back)
+}
+
+/// Directories that package managers make.
+const BUILDS: [&str; 4] = ["node_modules", ".venv", "venv", "target"];
+
+/// Those at the top that are ignored, and not copied.
+pub fn missing(repository: &Repository) -> Result<Vec<String>> {
+    let Some(top) = repository.work_dir() else { return Ok(Vec::new()) };
+    let wanted = wanted(repository)?;
+    let mut missing = Vec::new();
+    for name in BUILDS {
+        let is_there = top.join(name).symlink_metadata().is_ok_and(|facts| facts.is_dir());
+        let is_linked = wanted.iter().any(|it| it.trim_end_matches('/') == name);
+        if is_there && !is_linked && is_ignored(repository, name)? {
+            missing.push(name.to_owned());
+        }
+    }
+    Ok(missing)
 }
 
 /// The checkout's ignore rule need not be in the tree.
@@ -103,8 +122,8 @@ impl Copy<'_> {
                 self.directory(&path)?;
             } else if kind.is_file() {
                 std::fs::copy(&from, &to)?;
+                self.text(&path, &to)?;
                 times::keep(&to, &entry.metadata()?)?;
-                self.text(&path, &from)?;
             } else if kind.is_symlink() {
                 self.symlink(&path, &std::fs::read_link(&from)?, &to)?;
             }
@@ -124,23 +143,47 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// Searches path files of Python's editable installs.
-    fn text(&mut self, path: &Path, from: &Path) -> std::io::Result<()> {
-        let is_list = path.extension().is_some_and(|end| end == "pth" || end == "egg-link")
-            || path.file_name() == Some(OsStr::new("direct_url.json"));
-        if !is_list || from.symlink_metadata()?.len() > MOST {
+    /// Puts the tree in the place of the checkout in texts of a virtual environment, which would run
+    /// the checkout's code.
+    fn text(&self, path: &Path, to: &Path) -> std::io::Result<()> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_list = name.ends_with(".pth")
+            || name.ends_with(".egg-link")
+            || name.starts_with("__editable__")
+            || matches!(&*name, "direct_url.json" | "pyvenv.cfg");
+        let above = path.parent().and_then(Path::parent).map(|above| self.top.join(above));
+        let is_script = || above.is_some_and(|above| above.join("pyvenv.cfg").is_file());
+        if to.symlink_metadata()?.len() > MOST || !is_list && !is_script() {
             return Ok(());
         }
-        let text = String::from_utf8_lossy(&std::fs::read(from)?).into_owned();
-        if text.contains(&*self.top.to_string_lossy()) {
-            self.found(path, "names the checkout as the place of the code");
+        let text = std::fs::read(to)?;
+        if !is_list && !text.starts_with(b"#!") && !name.starts_with("activate") {
+            return Ok(());
         }
-        Ok(())
+        let moved = moved(&text, self.top, self.tree);
+        if moved == text { Ok(()) } else { std::fs::write(to, moved) }
     }
 
     fn found(&mut self, path: &Path, why: &str) {
         self.back.push((path.to_string_lossy().into_owned(), why.to_owned()));
     }
+}
+
+/// `text` with `to` in the place of the path `from`, but not of longer names.
+fn moved(text: &[u8], from: &Path, to: &Path) -> Vec<u8> {
+    let (from, to) = (from.as_os_str().as_encoded_bytes(), to.as_os_str().as_encoded_bytes());
+    let mut moved = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(from) {
+        let (before, after) = rest.split_at(at);
+        rest = &after[from.len()..];
+        let is_longer =
+            rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte));
+        moved.extend_from_slice(before);
+        moved.extend_from_slice(if is_longer { from } else { to });
+    }
+    moved.extend_from_slice(rest);
+    moved
 }
 
 /// Resolves `..` without the file system.
@@ -159,6 +202,13 @@ fn plain(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_checkouts_path_is_moved_and_longer_names_are_not() {
+        let moved = |text: &str| moved(text.as_bytes(), Path::new("/w/shop"), Path::new("/t/1"));
+        assert_eq!(moved("#!/w/shop/.venv/bin/python\n"), b"#!/t/1/.venv/bin/python\n");
+        assert_eq!(moved("'/w/shop':/w/shop2:/w/shop"), b"'/t/1':/w/shop2:/t/1");
+    }
 
     #[test]
     fn steps_back_are_taken_as_text() {

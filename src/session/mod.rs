@@ -10,6 +10,8 @@
 //! another slot of that repository, and no other path.
 
 pub mod beside;
+pub mod client;
+mod clone_facts;
 pub mod follow;
 pub mod head;
 pub mod ignored_files;
@@ -22,6 +24,7 @@ pub mod session_store;
 pub mod spool;
 mod times;
 pub mod tree;
+pub mod words;
 
 pub use record::SessionRecord;
 pub use session_store::SessionStore;

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::client::ClientProcess;
 use super::codes;
 use super::tree::is_id;
 use crate::error::{Error, Result};
@@ -45,6 +46,21 @@ pub struct SessionRecord {
     /// Session of the Agent Client Protocol, to load again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acp: Option<String>,
+    /// Process of its client or its run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<ClientProcess>,
+    /// All that its tree held is proposed, and its agent has begun nothing since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_settled: bool,
+    /// By `aye run --keep`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_kept: bool,
+    /// HEAD of the tree at the last proposal, and at the last decided one: commits up to that are
+    /// not the words of the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_head: Option<String>,
     /// Time of the last decision reported to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<String>,
@@ -130,6 +146,11 @@ mod tests {
             revision: None,
             run: AgentRun::new(Some("dark"), None),
             acp: Some("0193".to_owned()),
+            client: None,
+            head: None,
+            decided_head: None,
+            is_settled: true,
+            is_kept: false,
             told: None,
             untold: vec![UnreportedDecision {
                 kept: vec![("a".into(), "b".into())],

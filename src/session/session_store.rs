@@ -205,6 +205,16 @@ impl SessionStore {
         bytes.to_str().ok()?.parse().ok()
     }
 
+    /// True once for each word in the repository.
+    pub fn is_first(&self, word: &str) -> bool {
+        let mut text = self.records.read(NAMED).ok().flatten().unwrap_or_default();
+        if text.lines().any(|line| line == word.as_bytes()) {
+            return false;
+        }
+        text.extend_from_slice(format!("{word}\n").as_bytes());
+        self.records.replace(NAMED, &text, false).is_ok()
+    }
+
     pub fn note_slot(&self, client: &str, slot: u32) {
         // Without it, a conversation is begun where it might have been resumed.
         drop(self.records.replace(&last_name(client), slot.to_string().as_bytes(), false));
@@ -550,6 +560,9 @@ pub fn is_among_trees(directory: &Path) -> bool {
 fn making_name(name: &str) -> String {
     format!("{name}.making")
 }
+
+/// Words of [`SessionStore::is_first`], a line each.
+const NAMED: &str = "named";
 
 const REMOVING: &str = ".removing";
 

@@ -1,11 +1,11 @@
 //! Creates the tree of a session. git runs in the tree only here, before an agent has been in it.
 
-use std::ffi::OsStr;
 use std::path::Path;
 
 use bstr::{BString, ByteSlice as _};
 use gix::index::entry::Mode;
 
+use super::clone_facts::{self, Settings};
 use super::{codes, included_files, read, spool, times};
 use crate::error::{Error, Result};
 use crate::git::Git;
@@ -20,20 +20,6 @@ pub fn pin(name: &str) -> String {
 /// Keys that lead back to repository and session.
 pub const REPOSITORY: &str = "aye.repository";
 pub const SESSION: &str = "aye.session";
-
-/// Settings copied into the tree.
-const TAKEN_OVER: [&str; 10] = [
-    "core.autocrlf",
-    "core.eol",
-    "core.safecrlf",
-    "core.ignorecase",
-    "core.filemode",
-    "core.symlinks",
-    "core.sparseCheckout",
-    "core.sparseCheckoutCone",
-    "user.name",
-    "user.email",
-];
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Base {
@@ -81,6 +67,33 @@ pub fn untracked(repository: &Repository) -> Result<Vec<BString>> {
     let args = ["ls-files", "-z", "--others", "--exclude-standard"];
     let listed = git(repository)?.directory(&top).args(args).run()?;
     Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(BString::from).collect())
+}
+
+/// Untracked files of a base.
+const MOST_FILES: usize = 2_000;
+const MOST_BYTES: u64 = 50 << 20;
+
+/// `Err` has a path and a remark: together the files are too many, or too large, to be a base.
+pub fn require_few(
+    repository: &Repository,
+    files: &[BString],
+) -> std::result::Result<(), (String, String)> {
+    let top = repository.work_dir().unwrap_or_default();
+    let size = |name: &BString| {
+        let facts = top.join(name.to_path_lossy()).symlink_metadata();
+        facts.map_or(0, |facts| facts.len())
+    };
+    if files.len() <= MOST_FILES && files.iter().map(size).sum::<u64>() <= MOST_BYTES {
+        return Ok(());
+    }
+    let first = files.iter().max_by_key(|name| size(name)).map(ToString::to_string);
+    let why = format!(
+        "and {} other untracked files are not in the tree: together more than {MOST_FILES}, or {} MB; git add \
+         those that the agent needs, or ignore the rest",
+        files.len() - 1,
+        MOST_BYTES >> 20
+    );
+    Err((first.unwrap_or_default(), why))
 }
 
 fn with(repository: &Repository, tree: &str, files: &[BString]) -> Result<String> {
@@ -183,8 +196,7 @@ pub fn make(
     local_files: &[&str],
 ) -> Result<Vec<(String, String)>> {
     let top = repository.work_dir().unwrap_or_else(|| repository.common_dir().to_owned());
-    let session = (top.as_path(), name);
-    hold(repository, session.1, commit)?;
+    hold(repository, name, commit)?;
     let head = repository.repo().head_name().ok().flatten();
     let branch = head.as_ref().map(|name| name.shorten().to_string());
     let format = match repository.repo().object_hash() {
@@ -201,19 +213,36 @@ pub fn make(
         .arg(format!("--initial-branch={}", branch.as_deref().unwrap_or("aye-session")))
         .arg(tree)
         .run()?;
-    share(repository, session, tree)?;
+    let failed = |error: std::io::Error| {
+        Error::io(format_args!("make the session's tree {}", tree.display()), &error)
+    };
+    let mut settings = Settings::of(repository, &top);
+    share(repository, tree)?;
+    settings.put(REPOSITORY, top.as_os_str().as_encoded_bytes());
+    settings.put("gc.auto", b"0");
+    settings.put(SESSION, name.as_bytes());
+    settings.write(tree).map_err(failed)?;
+    let refs = ["for-each-ref", "--format=%(objectname) %(refname) %(symref)"];
+    let refs =
+        git(repository)?.args(refs).args(["refs/heads", "refs/remotes", "refs/tags"]).run()?;
+    clone_facts::write_refs(&refs, tree).map_err(failed)?;
+    let at = head.as_ref().and_then(|name| name.as_bstr().to_path().ok());
+    let at = tree.join(".git").join(at.unwrap_or(Path::new("HEAD")));
+    let written = at.parent().map_or(Ok(()), std::fs::create_dir_all);
+    written.and_then(|()| std::fs::write(at, format!("{commit}\n"))).map_err(failed)?;
     let inside =
         || Git::new(tree).without_local_env().without_hooks().env("GIT_LFS_SKIP_SMUDGE", "1");
-    let refs = ["for-each-ref", "--format=create %(refname) %(objectname)"];
-    let refs = git(repository)?.args(refs).args(["refs/heads", "refs/tags"]).run()?;
-    inside().args(["update-ref", "--stdin"]).stdin(refs).run()?;
-    match &head {
-        Some(name) => inside().args(["update-ref", &name.as_bstr().to_string(), commit]).run()?,
-        None => inside().args(["update-ref", "--no-deref", "HEAD", commit]).run()?,
-    };
     inside().args(["read-tree", "-mu", "HEAD"]).run()?;
     times::follow(repository, tree)?;
-    included_files::copy(repository, tree, local_files)?;
+    let (hooks_path, hook_files) =
+        clone_facts::copy_hooks(repository, &top, tree).map_err(failed)?;
+    if let Some(path) = hooks_path {
+        let mut settings = Settings::default();
+        settings.put("core.hooksPath", path.as_bytes());
+        settings.write(tree).map_err(failed)?;
+    }
+    let local_files = local_files.iter().copied().chain(hook_files.iter().map(String::as_str));
+    included_files::copy(repository, tree, &local_files.collect::<Vec<_>>())?;
     let index = read::index(repository, commit)?;
     let modules = index.entries().iter().filter(|entry| entry.mode == Mode::COMMIT);
     let paths = modules.map(|entry| entry.path(&index)).filter(|path| {
@@ -243,7 +272,7 @@ pub fn unpin(repository: &Repository, name: &str) {
     drop(deleted);
 }
 
-fn share(repository: &Repository, session: (&Path, &str), tree: &Path) -> Result<()> {
+fn share(repository: &Repository, tree: &Path) -> Result<()> {
     let failed = |error: std::io::Error| {
         Error::io(format_args!("make the session's tree {}", tree.display()), &error)
     };
@@ -268,23 +297,11 @@ fn share(repository: &Repository, session: (&Path, &str), tree: &Path) -> Result
             std::fs::write(info.join(name), bytes).map_err(failed)?;
         }
     }
-    let set = |key: &str, value: &OsStr| {
-        let git = Git::new(tree).without_local_env().args(["config", "--local", key]).arg(value);
-        git.run().map(drop)
-    };
-    for key in TAKEN_OVER {
-        if let Some(value) = repository.config(key) {
-            set(key, value.as_ref())?;
-        }
-    }
-    set(REPOSITORY, session.0.as_os_str())?;
     let exclude = format!("/{}/\n", spool::DIRECTORY);
     std::fs::OpenOptions::new()
         .create(true)
         .append(true)
         .open(info.join("exclude"))
         .and_then(|mut file| std::io::Write::write_all(&mut file, exclude.as_bytes()))
-        .map_err(failed)?;
-    set("gc.auto", "0".as_ref())?;
-    set(SESSION, session.1.as_ref())
+        .map_err(failed)
 }

@@ -152,7 +152,7 @@ fn what_was_applied_and_not_committed_is_in_the_tree() {
     repo.write("new.txt", &text);
     repo.aye(&["session", "sync", "x"]).ok();
     assert_eq!(read("new.txt"), Some(edited.replace("\n3\n", "\nTHREE\n")));
-    assert!(read("moved.txt").is_some() && read("b.txt").is_none() && read("notes.txt").is_none());
+    assert!(read("moved.txt").is_some() && read("b.txt").is_none() && read("notes.txt").is_some());
     let text = proposed(&repo);
     assert!(text.contains("-20\n+TWENTY\n") && !text.contains("THREE\n+"), "{text}");
     // Another session begins with it.

@@ -59,7 +59,7 @@ fn paths_with_spaces_and_non_ascii_letters_are_as_any_other() {
     run("echo new >'ü b.txt'; git status --short >/dev/null").ok();
     let call = json!({
         "session_id": "s", "cwd": top, "hook_event_name": "PreToolUse", "tool_name": "Bash",
-        "tool_input": { "command": format!("cat '{}/b.txt'", text(&top)) },
+        "tool_input": { "command": format!("cat '{}/b.txt' | tee n.txt", text(&top)) },
     });
     let hook = repo.cmd(&["agents", "hook", "codex", "PreToolUse"]);
     let answer = hook.stdin(call.to_string().as_bytes()).run().ok().json();

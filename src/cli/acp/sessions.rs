@@ -14,6 +14,7 @@ use crate::cli::outcomes::outcome_text;
 use crate::cli::session::{conflict_lines, submit, summary};
 use crate::error::{Error, Result};
 use crate::harness::CLIENTS;
+use crate::session::client::ClientProcess;
 use crate::session::session_store::SessionLock;
 use crate::session::tree::Base;
 use crate::session::{SessionStore, ignored_files};
@@ -47,7 +48,15 @@ impl<'a> Sessions<'a> {
         let (base, agent, command) = (Base::Unsettled, self.agent, self.command.as_str());
         let client = CLIENTS.iter().find(|client| client.agent == agent);
         let local_files = client.map_or(&[][..], |client| client.local_files);
-        let origin = SessionOrigin { base, agent, command, local_files, slot: None };
+        let origin = SessionOrigin {
+            base,
+            agent,
+            command,
+            local_files,
+            slot: None,
+            client: ClientProcess::current(),
+            is_kept: false,
+        };
         let back = sessions::begin(store, home, &held, &origin, self.context.clock())?;
         conflict_lines(&back).iter().for_each(|line| self.context.note(line));
         Ok(held)
@@ -108,6 +117,7 @@ impl SessionHost for Sessions<'_> {
         unsaved: Vec<(PathBuf, String)>,
     ) -> Result<(Option<String>, Vec<String>)> {
         let (store, home, name) = self.repository(key)?;
+        sessions::resume(&home, &name, ClientProcess::current(), false);
         let session = self.context.agent_session(&store, self.agent, "aye acp");
         let news = outcome_text(&session, &home, &name)?;
         let top = store.repository().work_dir().map(|top| resolve(&top)).unwrap_or_default();
@@ -128,7 +138,9 @@ impl SessionHost for Sessions<'_> {
 
     fn submit(&mut self, key: &str) -> Vec<String> {
         let submitted = self.repository(key).and_then(|(store, home, name)| {
-            submit(self.context, &store, &home, &name, self.agent, None)
+            let done = submit(self.context, &store, &home, &name, self.agent, None)?;
+            sessions::settle(&home, &name, &done);
+            Ok(done)
         });
         submitted.map_or_else(
             |error| vec![format!("aye: {} [{}]", escape::line(error.message()), error.code().id)],

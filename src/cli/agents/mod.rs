@@ -79,6 +79,12 @@ pub fn hook_gate(context: &Context, store: &Store, caller: &Caller) -> Option<Ga
     tops.any(|top| hook_file::has_hooks(context, &top, None)).then_some(Gate::Hooks)
 }
 
+/// True if hooks of `client` apply in the checkout: they report outcomes themselves.
+pub fn is_hooked(context: &Context, store: &Store, client: &Client) -> bool {
+    let top = store.repository().work_dir();
+    top.is_some_and(|top| hook_file::has_hooks(context, &top, Some(client)))
+}
+
 /// A hook answers an error in the agent's own form.
 pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     match args.command.unwrap_or(Command::Show) {

@@ -3,7 +3,7 @@
 mod host;
 
 use super::filters::FilterArgs;
-use super::{Context, marks, pager};
+use super::{Context, marks, pager, session};
 use crate::app::review::{self, ReviewQueue, ReviewStore};
 use crate::cli::selection::{self, ProposalArgs};
 use crate::error::{Error, Exit, Result};
@@ -69,7 +69,13 @@ const FEW: usize = 3;
 
 /// # Errors
 /// `proposal_not_found`; `not_pending` for an id that was named.
-pub fn run(context: &mut Context, mut args: Args) -> Result<Exit> {
+pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
+    let exit = review_all(context, args)?;
+    session::note_unproposed(context);
+    Ok(exit)
+}
+
+fn review_all(context: &mut Context, mut args: Args) -> Result<Exit> {
     let store = context.store()?;
     let actor = context.actor(store.repository());
     let view = store.view()?;

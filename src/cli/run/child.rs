@@ -39,6 +39,7 @@ pub(super) fn execute(
     let mut command = Command::new(&words[0]);
     command.args(args).current_dir(&directory).env("PWD", &directory);
     command.env(AYE_SESSION, &held.name).env(AYE_AGENT, agent);
+    command.envs(moved_paths(context, repository, top));
     git::scrub(&mut command);
     let lock = held.inheritable()?;
     let started = command.spawn();
@@ -51,6 +52,25 @@ pub(super) fn execute(
     let status = stop.wait(&mut child)?;
     let outlived = outlive(context, &stop)?;
     Ok(CommandStatus { code: git::status_code(status), outlived })
+}
+
+/// Programs of an environment that is activated in the checkout are the tree's, where it has them.
+fn moved_paths(
+    context: &Context,
+    repository: &Repository,
+    top: &Path,
+) -> Vec<(&'static str, OsString)> {
+    let Some(checkout) = repository.work_dir() else { return Vec::new() };
+    let moved = |path: PathBuf| {
+        let inside =
+            path.strip_prefix(&checkout).ok().filter(|inside| !inside.as_os_str().is_empty());
+        inside.map(|inside| top.join(inside)).filter(|moved| moved.is_dir()).unwrap_or(path)
+    };
+    let joined = |name: &'static str| {
+        let paths = std::env::split_paths(&context.var(name)?).map(moved).collect::<Vec<_>>();
+        Some((name, std::env::join_paths(paths).ok()?))
+    };
+    ["PATH", "VIRTUAL_ENV"].into_iter().filter_map(joined).collect()
 }
 
 fn listen() -> Result<StopSignals> {

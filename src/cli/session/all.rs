@@ -1,14 +1,17 @@
 //! All sessions of a repository, and their end.
 
-use super::lines;
+use super::{lines, submit};
 use crate::app::ending::{end, finish, refuse_unsubmitted};
+use crate::app::{recall, session};
 use crate::cli::Context;
 use crate::error::Result;
-use crate::repository::Repository;
-use crate::session::SessionStore;
+use crate::proposal::Status;
+use crate::repository::{Repository, idle};
 use crate::session::ignored_files::IgnoredFiles;
 use crate::session::session_store::{SessionLock, SessionState};
+use crate::session::{SessionRecord, SessionStore, codes};
 use crate::store::Store;
+use crate::text::escape;
 
 /// # Errors
 /// `private_dir_unsafe`
@@ -52,18 +55,124 @@ pub(in crate::cli) fn end_all(
     Ok(())
 }
 
-pub(in crate::cli) fn note_abandoned_in(context: &Context, repository: &Repository) {
-    if let Ok(Some(home)) = home(context, repository) {
-        note_abandoned(context, &home);
+/// Submits what sessions hold whose agents are gone, and removes trees that hold nothing more, but
+/// those of `aye run --keep`. Returns lines for the person.
+pub(in crate::cli) fn settle(
+    context: &Context,
+    repository: &Repository,
+    home: &SessionStore,
+    besides: Option<&str>,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut names = home.names();
+    names.retain(|name| besides != Some(name) && is_dead(home, name));
+    for name in names.iter().take(MOST) {
+        let settled = settle_one(context, repository, home, name, &mut lines);
+        if let Err(error) = settled {
+            lines.push(format!("aye: session {name}: {}", escape::line(error.message())));
+        }
     }
+    lines
 }
 
-pub(in crate::cli) fn note_abandoned(context: &Context, home: &SessionStore) {
-    for name in home.names() {
-        if home.state(&name) == SessionState::Left {
-            context.note(&format!(
-                "aye: session {name} was left: aye session submit {name}, or aye session end {name}"
-            ));
+/// Trees looked at by one command.
+const MOST: usize = 16;
+
+fn is_dead(home: &SessionStore, name: &str) -> bool {
+    let client = home.record(name).ok().and_then(|record| record.client);
+    home.state(name) == SessionState::Left && client.is_some_and(|client| client.is_gone())
+}
+
+fn settle_one(
+    context: &Context,
+    repository: &Repository,
+    home: &SessionStore,
+    name: &str,
+    lines: &mut Vec<String>,
+) -> Result<()> {
+    let directory = repository.work_dir();
+    let mut store = Store::discover(directory.as_deref().unwrap_or(repository.common_dir()))?;
+    let mut record = recall::record(&store, home, name)?;
+    if !record.is_settled {
+        store.run_by(record.run.clone());
+        let done = submit(context, &store, home, name, &record.agent, None)?;
+        let summary = lines::summary(&done);
+        if !summary.is_empty() {
+            lines.push(format!("aye: session {name} was left by its agent:"));
         }
+        lines.extend(summary);
+        session::settle(home, name, &done);
+        record = home.record(name)?;
+    }
+    // An editor loads its session again.
+    let is_kept = record.is_kept || record.acp.is_some();
+    if !record.is_settled || is_kept || is_pending(context, &store, &record)? {
+        return Ok(());
+    }
+    let held = home.hold(name)?;
+    let Ok(strays) = refuse_unsubmitted(&store, home, name) else { return Ok(()) };
+    let found = end(repository, home, held, &strays, context.now)?;
+    lines.extend(lines::ignored_lines(&found));
+    Ok(())
+}
+
+fn is_pending(context: &Context, store: &Store, record: &SessionRecord) -> Result<bool> {
+    let Some(id) = &record.proposal else { return Ok(false) };
+    let found = store.view()?.find(id);
+    Ok(found.is_ok_and(|found| found.status(context.now) == Status::Pending))
+}
+
+/// Ends the sessions of which everything is proposed and decided; returns their names.
+///
+/// # Errors
+/// As [`end`].
+pub(super) fn end_done(
+    context: &Context,
+    store: &Store,
+    home: &SessionStore,
+) -> Result<Vec<String>> {
+    let mut ended = Vec::new();
+    for name in home.names() {
+        let Ok(record) = recall::record(store, home, &name) else { continue };
+        let Ok(held) = home.hold(&name) else { continue };
+        if is_pending(context, store, &record)? {
+            continue;
+        }
+        let Ok(strays) = refuse_unsubmitted(store, home, &name) else { continue };
+        let found = end(store.repository(), home, held, &strays, context.now)?;
+        lines::ignored_lines(&found).iter().for_each(|line| context.note(line));
+        ended.push(name);
+    }
+    Ok(ended)
+}
+
+/// One line about work that is not proposed. Opens no repository as long as no session may hold any.
+pub(in crate::cli) fn note_unproposed(context: &Context) {
+    let common = idle::common_dir(&context.directory, |name| context.var(name));
+    let home = common.zip(context.state_directory().ok());
+    let home = home.and_then(|(common, state)| SessionStore::open(&common, &state).ok().flatten());
+    let Some(home) = home else { return };
+    let may_hold = |name: &String| {
+        home.state(name) == SessionState::Left
+            && home.record(name).is_ok_and(|record| !record.is_settled)
+    };
+    let names: Vec<String> = home.names().into_iter().filter(may_hold).take(MOST).collect();
+    if names.is_empty() {
+        return;
+    }
+    let Ok(store) = Store::discover(&context.directory) else { return };
+    let holds = |name: &&String| {
+        refuse_unsubmitted(&store, &home, name)
+            .is_err_and(|error| error.is(&codes::SESSION_UNSUBMITTED))
+    };
+    match names.iter().filter(holds).collect::<Vec<_>>()[..] {
+        [] => {}
+        [name] => context.note(&format!(
+            "aye: 1 session holds work that is not proposed: aye session submit {name}"
+        )),
+        ref several => context.note(&format!(
+            "aye: {} sessions hold work that is not proposed: aye session list",
+            several.len()
+        )),
     }
 }

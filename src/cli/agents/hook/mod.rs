@@ -19,11 +19,12 @@ use crate::app;
 use crate::app::propose::Details;
 use crate::app::real_path::resolve;
 use crate::app::session::{self as sessions, SessionOrigin};
-use crate::cli::session::summary;
+use crate::cli::session::{self as session_end, summary};
 use crate::cli::{Context, outcomes};
 use crate::error::{Error, Exit, Result};
 use crate::harness::{Call, Client, Event, HookReply};
 use crate::process_wait::Wait;
+use crate::session::client::ClientProcess;
 use crate::session::codes::SESSION_LIVE;
 use crate::session::record::UnreportedDecision;
 use crate::text::{escape, shell};
@@ -122,6 +123,17 @@ fn answer(
         )));
     }
     let Some(mut place) = place else { return Ok(HookReply::Proceed) };
+    if matches!(call.event, Event::Begin | Event::Prompt) && place.home.has(&place.name) {
+        sessions::resume(&place.home, &place.name, ClientProcess::parent(), false);
+    }
+    if call.event == Event::Begin {
+        drop(session_end::settle(
+            context,
+            place.store.repository(),
+            &place.home,
+            Some(&place.name),
+        ));
+    }
     match &call.event {
         Event::Other => Ok(HookReply::Proceed),
         Event::Edit(it) => edit(context, &mut place, call, it),
@@ -134,16 +146,16 @@ fn answer(
         Event::Prompt => {
             Ok(outcome_text(context, &place)?.map_or(HookReply::Proceed, HookReply::TellModel))
         }
-        Event::Stop { is_busy: true } => Ok(HookReply::Proceed),
-        Event::Stop { is_busy: false } => {
+        Event::Stop { is_busy: true, .. } => Ok(HookReply::Proceed),
+        Event::Stop { is_busy: false, message } => {
             let trees = place.trees();
-            Ok(stop(context, place, trees))
+            Ok(stop(context, place, trees, message.as_deref()))
         }
         // The agent keeps its own tree.
         Event::PartStop if place.is_own => Ok(HookReply::Proceed),
         Event::PartStop => {
             let trees = vec![place.name.clone()];
-            Ok(stop(context, place, trees))
+            Ok(stop(context, place, trees, None))
         }
         Event::Part => start_part(context, &mut place, call),
         Event::Tree(wanted) => {
@@ -210,7 +222,9 @@ fn ensure_tree(context: &Context, place: &CallSession, name: &str) -> Result<()>
     // An agent may also resolve a merge, or abort it.
     let base = crate::session::tree::Base::Unsettled;
     let Client { agent, name: command, local_files, .. } = *place.client;
-    let origin = SessionOrigin { base, agent, command, local_files, slot: None };
+    let client = ClientProcess::parent();
+    let origin =
+        SessionOrigin { base, agent, command, local_files, slot: None, client, is_kept: false };
     let back = sessions::begin(store, home, &held, &origin, context.now)?;
     if !back.is_empty() {
         let changing = home.change(name)?;
@@ -230,23 +244,33 @@ fn outcome_text(context: &Context, place: &CallSession) -> Result<Option<String>
 }
 
 /// A failure in one tree does not stop the others.
-fn stop(context: &Context, mut place: CallSession, trees: Vec<String>) -> HookReply {
+fn stop(
+    context: &Context,
+    mut place: CallSession,
+    trees: Vec<String>,
+    message: Option<&str>,
+) -> HookReply {
+    // A message is about the tree in which the agent works.
+    let main = place.name.clone();
     let mut lines = Vec::new();
     for name in trees {
         place.enter(name);
-        let proposed = propose(context, &place);
+        let message = message.filter(|_| place.name == main);
+        let proposed = propose(context, &place, message);
         lines.extend(proposed.unwrap_or_else(|error| vec![format!("aye: {}", explain(&error))]));
     }
     if lines.is_empty() { HookReply::Proceed } else { HookReply::ShowPerson(lines.join("\n")) }
 }
 
-fn propose(context: &Context, place: &CallSession) -> Result<Vec<String>> {
+fn propose(context: &Context, place: &CallSession, message: Option<&str>) -> Result<Vec<String>> {
     let CallSession { home, name, .. } = place;
     if !home.has(name) {
         return Ok(Vec::new());
     }
     let changing = home.change(name)?;
-    let details = Details::default();
+    let details = Details { last_message: message.map(str::to_owned), ..Details::default() };
     let done = sessions::submit(&session(context, place), home, &changing, name, details)?;
+    drop(changing);
+    sessions::settle(home, name, &done);
     Ok(summary(&done))
 }
