@@ -8,7 +8,7 @@
 //! A line that cannot be read is dropped, and its thread is folded again. A wrong memo makes a
 //! wrong list, never a wrong decision, and both files may be deleted at any time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::{Read as _, Write as _};
 use std::ops::Range;
 use std::rc::Rc;
@@ -337,7 +337,7 @@ pub(super) fn open(view: &View<'_>) -> Result<Vec<Row>> {
     }
     let bytes = read(store, OPEN);
     let is_new = bytes.is_none();
-    let (mut known, mut lines) = (BTreeMap::new(), 0);
+    let (mut known, mut lines) = (HashMap::new(), 0);
     for row in rows_with(&bytes.unwrap_or_default(), None) {
         lines += 1;
         known.insert(row.thread.clone(), row);
@@ -456,10 +456,14 @@ fn read(store: &Store, name: &str) -> Option<Vec<u8>> {
     let private = store.repository().private().ok()??;
     let mut file = private.file(name.into(), Access::Read).ok()?;
     let size = file.metadata().ok()?.len().min(crate::private::LIMIT);
-    let mut bytes = vec![0; usize::try_from(size).ok()?];
-    file.read_exact(&mut bytes).ok()?;
-    let is_whole = bytes.starts_with(FORMAT) && bytes.ends_with(b"\n");
-    is_whole.then(|| bytes.split_off(FORMAT.len()))
+    // Read apart from the rows, which are then neither zeroed nor copied.
+    let mut format = [0; FORMAT.len()];
+    file.read_exact(&mut format).ok()?;
+    let rest = usize::try_from(size).ok()?.checked_sub(FORMAT.len())?;
+    let mut bytes = Vec::with_capacity(rest + 1);
+    file.take(rest as u64).read_to_end(&mut bytes).ok()?;
+    let is_whole = format == FORMAT && bytes.len() == rest && (rest == 0 || bytes.ends_with(b"\n"));
+    is_whole.then_some(bytes)
 }
 
 fn append(store: &Store, lines: &[Vec<u8>]) {
