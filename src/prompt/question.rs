@@ -47,10 +47,15 @@ pub enum Answer {
 impl Look {
     /// `Take this hunk [y,n,…]? `
     pub fn question(&self, question: &str, keys: &[Key]) -> String {
-        let start = format!("{} [", question.trim_end_matches('?'));
-        let mut out = self.palette.paint(Role::Title, &start);
-        let mut used = width::of(&start);
         let keys: Vec<&Key> = keys.iter().filter(|key| key.is_prompted).collect();
+        let question = question.trim_end_matches('?');
+        let last = question.rsplit('\n').next().unwrap_or_default();
+        // The keys stay together, on a line of their own if need be.
+        let (gap, mut used) = match width::of(last) + 2 * keys.len() + 4 {
+            all if all <= self.columns.max(12) => (" ", width::of(last) + 2),
+            _ => ("\n", 1),
+        };
+        let mut out = self.palette.paint(Role::Title, format_args!("{question}{gap}["));
         for (n, key) in keys.iter().enumerate() {
             if used + 4 > self.columns.max(12) {
                 out.push('\n');
