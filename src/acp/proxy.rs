@@ -23,8 +23,8 @@ pub trait SessionHost {
         key: &str,
         unsaved: Vec<(PathBuf, String)>,
     ) -> Result<(Option<String>, Vec<String>)>;
-    /// Lines for the person.
-    fn submit(&mut self, key: &str) -> Vec<String>;
+    /// `words` are the agent's last message. Returns lines for the person.
+    fn submit(&mut self, key: &str, words: &str) -> Vec<String>;
     /// Submits, then removes the tree if nothing in it is undecided.
     fn end(&mut self, key: &str) -> Vec<String>;
     /// The sessions of the repository around `cwd`.
@@ -67,6 +67,9 @@ struct HeldPrompt {
 /// Files read for one prompt.
 const MOST_FILES: usize = 64;
 
+/// Bytes of the agent's last message, about.
+const MOST_WORDS: usize = 4 << 10;
+
 pub struct Proxy<'a, H> {
     host: &'a mut H,
     /// In the environment of commands that the editor runs for the agent.
@@ -75,6 +78,8 @@ pub struct Proxy<'a, H> {
     sessions: Vec<Session>,
     /// Sessions of earlier connections, met in lists.
     others: Vec<PathMap>,
+    /// The agent's text since its last tool call, by its names of sessions.
+    words: HashMap<String, String>,
     /// By the ids of requests.
     asked: HashMap<String, Asked>,
     held: Vec<HeldPrompt>,
@@ -90,6 +95,7 @@ impl<'a, H: SessionHost> Proxy<'a, H> {
             reads_files: false,
             sessions: Vec::new(),
             others: Vec::new(),
+            words: HashMap::new(),
             asked: HashMap::new(),
             held: Vec::new(),
             requests: 0,
@@ -125,7 +131,7 @@ impl<'a, H: SessionHost> Proxy<'a, H> {
     pub fn end(&mut self, is_outlived: bool) -> Vec<(Side, Vec<u8>)> {
         for session in std::mem::take(&mut self.sessions) {
             let key = &session.key;
-            let lines = if is_outlived { self.host.submit(key) } else { self.host.end(key) };
+            let lines = if is_outlived { self.host.submit(key, "") } else { self.host.end(key) };
             self.show(session.acp.as_deref(), &lines);
         }
         std::mem::take(&mut self.output)
@@ -303,6 +309,18 @@ impl<'a, H: SessionHost> Proxy<'a, H> {
 
     /// Trees have paths of their own, so a path belongs to one session.
     fn outward(&mut self, mut value: Value, line: &[u8]) {
+        let update = &value["params"]["update"];
+        let text = update["content"]["text"].as_str();
+        if let Some(acp) = value["params"]["sessionId"].as_str() {
+            let words = self.words.entry(acp.to_owned()).or_default();
+            match (update["sessionUpdate"].as_str(), text) {
+                (Some("agent_message_chunk"), Some(text)) if words.len() < MOST_WORDS => {
+                    words.push_str(text);
+                }
+                (Some("tool_call" | "user_message_chunk"), _) => words.clear(),
+                _ => {}
+            }
+        }
         let method = value["method"].as_str().unwrap_or_default().to_owned();
         let is_changed = value
             .get_mut("params")
@@ -321,9 +339,11 @@ impl<'a, H: SessionHost> Proxy<'a, H> {
             Some(Asked::Open(key)) if is_error => self.close(&key),
             Some(Asked::Open(key)) => self.bind(&key, value["result"]["sessionId"].as_str()),
             Some(Asked::Prompt(key)) => {
-                let lines = self.host.submit(&key);
                 let session = self.sessions.iter().find(|session| session.key == key);
-                self.show(session.and_then(|session| session.acp.clone()).as_deref(), &lines);
+                let acp = session.and_then(|session| session.acp.clone()).unwrap_or_default();
+                let words = self.words.remove(&acp).unwrap_or_default();
+                let lines = self.host.submit(&key, &words);
+                self.show(Some(&acp), &lines);
             }
             Some(Asked::Close(key)) if !is_error => self.close(&key),
             Some(Asked::List(cwd)) if !is_error => {
@@ -422,8 +442,8 @@ mod tests {
             Ok((Some("verdict".to_owned()), Vec::new()))
         }
 
-        fn submit(&mut self, key: &str) -> Vec<String> {
-            self.calls.push(format!("submit {key}"));
+        fn submit(&mut self, key: &str, words: &str) -> Vec<String> {
+            self.calls.push(format!("submit {key} {words}"));
             vec!["aye: prop".to_owned()]
         }
 
@@ -482,11 +502,25 @@ mod tests {
         let blocks = value(&sent[0])["params"]["prompt"].clone();
         assert_eq!(blocks[1]["uri"], "file:///trees/t0/a");
         assert_eq!(blocks[2], json!({ "type": "text", "text": "verdict" }));
+        let update = |kind: &str, text: &str| {
+            let content = json!({ "type": "text", "text": text });
+            let update = json!({ "sessionUpdate": kind, "content": content });
+            let params = json!({ "sessionId": "s", "update": update });
+            json!({ "method": "session/update", "params": params }).to_string()
+        };
+        for (kind, text) in [
+            ("agent_message_chunk", "first"),
+            ("tool_call", ""),
+            ("agent_message_chunk", "I fixed"),
+            ("agent_message_chunk", " it"),
+        ] {
+            proxy.receive(Side::Agent, update(kind, text).as_bytes());
+        }
         let answer = result(2, json!({ "stopReason": "end_turn" }));
         let shown = proxy.receive(Side::Agent, &answer);
         assert_eq!(value(&shown[0])["params"]["update"]["content"]["text"], "\n\naye: prop\n");
         assert_eq!(shown[1], (Side::Editor, answer));
-        let calls = ["open t0", "bind t0 s", "prepare t0 1", "submit t0", "end t0"];
+        let calls = ["open t0", "bind t0 s", "prepare t0 1", "submit t0 I fixed it", "end t0"];
         proxy.end(false);
         assert_eq!(engine.calls, calls);
     }

@@ -225,7 +225,9 @@ fn a_turn_in_the_tree_is_one_proposal_with_a_line_in_the_chat() {
     assert_eq!(call["locations"][0]["path"], path);
     assert_eq!(call["content"][0]["path"], path);
     assert_eq!(call["title"], format!("Edit {tree}/a.txt"));
-    assert_eq!(repo.item(&id)["proposed_by"], "python3");
+    let item = repo.item(&id);
+    assert_eq!(item["proposed_by"], "python3");
+    assert!(item["description"].as_str().is_some_and(|text| text.starts_with("Done.")), "{item:#}");
     // The next turn revises it; one without changes says so.
     editor.prompt(&session, "write a.txt four");
     assert_eq!(only(&repo), id);

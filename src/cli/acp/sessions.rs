@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use crate::acp::paths::PathMap;
 use crate::acp::{Session, SessionHost};
+use crate::app::propose::Details;
 use crate::app::real_path::resolve;
 use crate::app::session::{self as sessions, SessionOrigin};
 use crate::app::{editor_buffers, ending};
 use crate::changeset::RepoPath;
 use crate::cli::Context;
 use crate::cli::outcomes::outcome_text;
-use crate::cli::session::{conflict_lines, submit, summary};
+use crate::cli::session::{conflict_lines, summary};
 use crate::error::{Error, Result};
 use crate::harness::CLIENTS;
 use crate::session::client::ClientProcess;
@@ -136,9 +137,13 @@ impl SessionHost for Sessions<'_> {
         Ok((news, kept.chain(paths.iter().map(line)).collect()))
     }
 
-    fn submit(&mut self, key: &str) -> Vec<String> {
+    fn submit(&mut self, key: &str, words: &str) -> Vec<String> {
         let submitted = self.repository(key).and_then(|(store, home, name)| {
-            let done = submit(self.context, &store, &home, &name, self.agent, None)?;
+            let changing = home.change(&name)?;
+            let session = self.context.agent_session(&store, self.agent, "aye acp");
+            let details = Details { last_message: Some(words.to_owned()), ..Details::default() };
+            let done = sessions::submit(&session, &home, &changing, &name, details)?;
+            drop(changing);
             sessions::settle(&home, &name, &done);
             Ok(done)
         });
@@ -149,7 +154,7 @@ impl SessionHost for Sessions<'_> {
     }
 
     fn end(&mut self, key: &str) -> Vec<String> {
-        let lines = self.submit(key);
+        let lines = self.submit(key, "");
         let removed = self.repository(key).and_then(|(store, home, name)| {
             let strays = ending::refuse_unsubmitted(&store, &home, &name)?;
             // A tree whose proposal is pending is loaded again with the session.
