@@ -30,6 +30,7 @@ mod changes_tool;
 mod check;
 mod check_agents;
 mod check_history;
+mod ci_files;
 mod comments;
 mod completion;
 mod concurrency;
