@@ -68,8 +68,7 @@ fn edits_that_fit_neither_say_where_they_are_looked_for() {
     // One is in the file alone, one in the proposal alone.
     let edits = repo.edits(&[["a.txt", "one", "1"], ["new.txt", "beta", "2"]]);
     let run = revise(&repo, &id, &["--from-json", &edits]).fails("old_content_not_found", 6);
-    let hint = format!("all edits have to fit the files, or all what {id} makes of them");
-    run.notes(&hint);
+    run.notes(&id);
     let twice = ["new.txt", "--old", "a", "--new", "A"];
     let run = revise(&repo, &id, &twice).fails("old_content_ambiguous", 6);
     assert!(!run.err().contains("--on"), "{run}");
