@@ -121,7 +121,7 @@ fn the_other_moments_that_were_recorded_are_understood() {
             "gemini",
             "AfterAgent",
             json!({"prompt_response": "done", "stop_hook_active": true}),
-            stop(true),
+            Event::Stop { is_busy: true, message: Some("done".into()) },
         ),
         ("qwen", "UserPromptSubmit", json!({"prompt": ""}), Event::Other),
         ("qwen", "UserPromptSubmit", json!({"prompt": "go"}), Event::Prompt),
