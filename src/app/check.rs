@@ -15,7 +15,7 @@ use crate::check::{
 use crate::error::{Error, Result};
 use crate::proposal::{ProposalId, Status};
 use crate::report::Finding;
-use crate::store::{Filter, Store, View, fetch_refspec};
+use crate::store::{Filter, Store, View};
 
 /// Refuses to answer in a clone that has no event and may not have fetched any. Without `ids` that
 /// is one in which nobody has set aye up; otherwise, one where a commit names a proposal.
@@ -37,7 +37,7 @@ pub fn require_events(store: &Store, view: &View, ids: Option<&[ObjectId]>) -> R
     }
     let message = "no event is in this clone, so nothing is known of any proposal";
     Err(Error::new(&codes::NO_EVENTS, message)
-        .hint(format!("fetch them: git fetch {remote} '{}'", fetch_refspec(remote))))
+        .hint(format!("fetch them: aye sync --fetch {remote}")))
 }
 
 /// Includes contested proposals.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::{is_unsafe, is_variation, varies_nothing};
+use super::{is_unsafe, is_variation, joins, varies_nothing};
 
 /// One line: every unsafe character, line breaks and tabs too, becomes visible (`\n`, `\u{202e}`).
 pub fn line(text: &str) -> Cow<'_, str> {
@@ -81,9 +81,14 @@ fn replace(text: &str, keep: impl Fn(char) -> bool) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len() + 8);
     let mut before = None;
-    for c in text.chars() {
-        let hides = varies_nothing(before.replace(c), c);
+    for (at, c) in text.char_indices() {
+        let hides = varies_nothing(before, c);
+        let next = || text[at + c.len_utf8()..].chars().next();
+        // Between emoji, and letters of scripts that need them, joiners are visible.
+        let is_visible = matches!(c, '\u{200c}' | '\u{200d}') && joins(before, next());
+        before = Some(c);
         match c {
+            c if is_visible => out.push(c),
             c if !(is_unsafe(c) || hides) || keep(c) => out.push(c),
             '\n' => out += "\\n",
             '\r' => out += "\\r",
@@ -119,6 +124,8 @@ mod tests {
             "a\\x1b[31mb\\r\\u{202e}\\u{200b}\\u{9b}"
         );
         assert_eq!(line("plain ü 漢字"), "plain ü 漢字");
+        assert_eq!(line("👩\u{200d}👧 می\u{200c}خواهم"), "👩\u{200d}👧 می\u{200c}خواهم");
+        assert_eq!(line("pass\u{200d}word"), "pass\\u{200d}word");
         assert_eq!(block("a\n\tb\u{7}"), "a\n\tb\\x07");
         assert_eq!(bytes_line(b"a\xff\n"), "a\\xff\\n");
     }
