@@ -117,7 +117,7 @@ fn a_group_counts_nothing_as_seen_that_was_not_shown() {
         repo.cmd(&args).env("AYE_AGENT", "bot").stdin(&long).run().ok();
     }
     let mut t = review(&repo, &[]);
-    t.sees("4 pending").sees("]? ").types("A").sees("them) [");
+    t.sees("4 pending").sees("]? ").types("A").sees("them)");
     t.sees("]? ").types("y").sees("applied");
     t.ends();
     let shown = t.text().lines().filter(|line| line.starts_with('+')).count() as u64;
