@@ -314,7 +314,10 @@ impl<'a, H: SessionHost> Proxy<'a, H> {
         if let Some(acp) = value["params"]["sessionId"].as_str() {
             let words = self.words.entry(acp.to_owned()).or_default();
             match (update["sessionUpdate"].as_str(), text) {
-                (Some("agent_message_chunk"), Some(text)) if words.len() < MOST_WORDS => {
+                // Gemini CLI reports its mode as a message.
+                (Some("agent_message_chunk"), Some(text))
+                    if words.len() < MOST_WORDS && !text.starts_with("[MODE_UPDATE]") =>
+                {
                     words.push_str(text);
                 }
                 (Some("tool_call" | "user_message_chunk"), _) => words.clear(),

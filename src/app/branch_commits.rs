@@ -36,7 +36,7 @@ impl NewBranch {
         reviewer: Option<&Actor>,
     ) -> Result<Self> {
         let repository = store.repository();
-        let git = || Ok::<Git, Error>(repository.git()?);
+        let git = || repository.git();
         if !git()?.args(["check-ref-format", "--branch", name]).answer()?.ok() {
             let message = format!("'{name}' is not a valid name of a branch");
             return Err(Error::new(&crate::error::codes::INVALID_ARGUMENT, message)

@@ -351,14 +351,14 @@ impl SessionStore {
     pub fn begin(&self, held: &SessionLock, wanted: Option<u32>) -> Result<Vec<PathBuf>> {
         let (name, making) = (&held.name, making_name(&held.name));
         let lock = self.lock("slots")?;
-        if let Some(slot) = self.slot(name) {
-            if self.tree(name).symlink_metadata().is_ok() {
-                if self.records.read(&making)?.is_some() {
-                    self.clear_tree(slot);
-                }
-                // Its record is lost, and there may be work in it.
-                self.records.remove(&slot_name(slot));
+        if let Some(slot) = self.slot(name)
+            && self.tree(name).symlink_metadata().is_ok()
+        {
+            if self.records.read(&making)?.is_some() {
+                self.clear_tree(slot);
             }
+            // Its record is lost, and there may be work in it.
+            self.records.remove(&slot_name(slot));
         }
         let mut unknown = Vec::new();
         let wanted = wanted.filter(|slot| self.is_free(*slot, name, &mut Vec::new()));

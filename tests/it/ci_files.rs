@@ -26,7 +26,7 @@ fn checkout() -> (Repo, Repo, String) {
     (server, build, format!("{base}..HEAD"))
 }
 
-fn shell<'a>(build: &'a Repo, args: &[&str]) -> Cmd {
+fn shell(build: &Repo, args: &[&str]) -> Cmd {
     let aye = std::path::Path::new(env!("CARGO_BIN_EXE_aye")).parent().expect("a directory");
     let path = format!("{}:/usr/local/bin:/usr/bin:/bin", aye.display());
     build.program("bash").args(args).env("PATH", path).env("CI", "true")

@@ -118,20 +118,18 @@ fn a_command_that_only_reads_needs_no_tree() {
         client.shell(writes).command();
         let tree = tree(
             &repo,
-            &repo.aye(&["session", "--json"]).ok().json()["sessions"][0]["name"]
+            repo.aye(&["session", "--json"]).ok().json()["sessions"][0]["name"]
                 .as_str()
-                .expect("a name")
-                .to_owned(),
+                .expect("a name"),
         );
         // With a tree, its files are the ones to read.
         assert!(client.shell("cat b.txt").command().contains(&*tree.to_string_lossy()));
         repo.aye(&[
             "session",
             "end",
-            &repo.aye(&["session", "--json"]).ok().json()["sessions"][0]["name"]
+            repo.aye(&["session", "--json"]).ok().json()["sessions"][0]["name"]
                 .as_str()
-                .expect("a name")
-                .to_owned(),
+                .expect("a name"),
         ])
         .ok();
     }

@@ -43,8 +43,11 @@ fn sentence(text: &str) -> String {
     format!("{first}{rest}.")
 }
 
-/// Code, meaning, and remedy of what `aye check` and `aye doctor` report; each code once.
-fn reports() -> [(&'static str, Vec<(String, String, String)>); 2] {
+/// Code, meaning and remedy.
+type Row = (String, String, String);
+
+/// The reports of `aye check` and `aye doctor`; each code once.
+fn reports() -> [(&'static str, Vec<Row>); 2] {
     let rules = Concern::ALL.iter().map(|concern| concern.rule());
     let rules = rules.map(|rule| (rule.id.into(), rule.summary.into(), rule.help.into())).collect();
     let problem = |kind: &ProblemKind| (kind.code.into(), kind.meaning.into(), kind.remedy.into());
