@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::support::Repo;
 use crate::support::agents::{Client, FILES, trees, write};
 use crate::support::record::{apply, reject};
 use crate::support::sessions::{kept, no_session_is_left, only, pending, script, tree};
+use crate::support::{Repo, Run};
 
 /// A hook of a client that is gone once it is answered.
 fn gone(client: &Client<'_>, event: &str, more: &Value) {
@@ -18,6 +18,11 @@ fn gone(client: &Client<'_>, event: &str, more: &Value) {
 fn begins(repo: &Repo) {
     let call = json!({ "source": "startup", "session_id": "next" });
     Client::new(repo, "claude-code").hook("SessionStart", call);
+}
+
+fn a_run_after_a_day(repo: &Repo) -> Run {
+    let now = chrono::Utc::now() + chrono::Duration::days(1) + chrono::Duration::hours(1);
+    repo.cmd(&["run", "true"]).env("AYE_NOW", now.to_rfc3339()).run().ok()
 }
 
 #[test]
@@ -34,11 +39,13 @@ fn what_a_crashed_client_left_is_named_and_proposed_at_the_next_start() {
     begins(&repo);
     let id = only(&repo);
     repo.aye(&["list"]).ok().lacks("not proposed");
-    // It is pending, so the tree stays; not once it is decided.
+    // It is pending, so the tree stays. Once it is decided, the client has a day to come back.
     begins(&repo);
     assert_eq!((pending(&repo).len(), trees(&repo).len()), (1, 1));
     reject(&repo, &id, "no");
     begins(&repo);
+    assert_eq!(trees(&repo).len(), 1);
+    a_run_after_a_day(&repo);
     no_session_is_left(&repo);
 }
 
@@ -69,7 +76,7 @@ fn what_a_killed_run_left_is_proposed_by_the_next() {
     });
     repo.aye(&["run", "true"]).ok().notes("session k was left").notes("aye review prop_");
     apply(&repo, &only(&repo));
-    repo.aye(&["run", "true"]).ok().lacks("was left");
+    a_run_after_a_day(&repo).lacks("was left");
     no_session_is_left(&repo);
 }
 

@@ -1,5 +1,7 @@
 //! All sessions of a repository, and their end.
 
+use chrono::Duration;
+
 use super::{lines, submit};
 use crate::app::ending::{end, finish, refuse_unsubmitted};
 use crate::app::{recall, session};
@@ -106,7 +108,7 @@ fn settle_one(
     }
     // An editor loads its session again.
     let is_kept = record.is_kept || record.acp.is_some();
-    if !record.is_settled || is_kept || is_pending(context, &store, &record)? {
+    if !record.is_settled || is_kept || is_awaited(context, &store, &record)? {
         return Ok(());
     }
     let held = home.hold(name)?;
@@ -114,6 +116,20 @@ fn settle_one(
     let found = end(repository, home, held, &strays, context.now)?;
     lines.extend(lines::ignored_lines(&found));
     Ok(())
+}
+
+/// Time in which an agent may come back for the outcome of its proposal.
+const TO_COME_BACK: Duration = Duration::days(1);
+
+/// True if the last proposal is pending, or its agent may still come to hear the outcome. Outcomes
+/// that were reported leave no proposal in the record.
+fn is_awaited(context: &Context, store: &Store, record: &SessionRecord) -> Result<bool> {
+    let Some(id) = &record.proposal else { return Ok(false) };
+    Ok(store.view()?.find(id).is_ok_and(|found| {
+        let is_recent = |at| context.now - at < TO_COME_BACK;
+        found.status(context.now) == Status::Pending
+            || found.decision().is_some_and(|decision| is_recent(decision.at))
+    }))
 }
 
 fn is_pending(context: &Context, store: &Store, record: &SessionRecord) -> Result<bool> {
