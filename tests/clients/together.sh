@@ -139,7 +139,5 @@ wait $gemini_turns || fail "gemini: $(tail -20 "$scratch/gemini.err")"
 cat "$scratch/gemini.turn"
 echo "claude: $(cat "$scratch/claude.turn")"
 echo "codex: $(tail -1 "$scratch/codex.turn")"
-tree=$("$aye" session list --json | sed -n '/"agent": *"codex"/,/"tree"/s/.*"tree": *"\([^"]*\)".*/\1/p')
-[ "$(sed -n '2p;18p' "$tree/numbers.txt" | tr '\n' ' ')" = "two 18 " ] || fail "codex's tree did not follow"
 [ "$("$aye" list --json | grep -c '"proposal_id"')" = 0 ] || fail "something is proposed again"
-echo "followed: both trees are as decided; nothing is proposed again"
+echo "done: nothing is proposed again"
