@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::support::Repo;
-use crate::support::clones::{FETCH, clone, exchange, join};
+use crate::support::clones::{clone, exchange, join};
 use crate::support::record::{apply, propose, reject, request_changes, undo};
 
 const FILES: &[(&str, &str)] = &[("a.txt", "one\ntwo\n"), ("src/b.txt", "three\nfour\n")];
@@ -412,7 +412,7 @@ fn a_clone_without_events_says_so_and_one_cause_is_one_finding() {
     let bob = clone(&server);
     for args in [&["check"][..], &["check", "--range", &range]] {
         let run = bob.aye(args).fails("no_events", 2);
-        assert!(run.err().contains(FETCH), "{}", run.err());
+        assert!(run.err().contains("aye sync --fetch origin"), "{}", run.err());
     }
     bob.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
     // Of the events of others alone, each commit is unknown for one reason.
