@@ -37,7 +37,7 @@ impl ClientProcess {
 
     pub fn is_gone(&self) -> bool {
         match (self.started, Facts::of(self.pid)) {
-            (Some(started), Some(facts)) => facts.started != started,
+            (Some(started), Some(facts)) => facts.is_dead || facts.started != started,
             _ => Pid::from_raw(self.pid).is_none_or(|pid| {
                 test_kill_process(pid).is_err_and(|error| error == rustix::io::Errno::SRCH)
             }),
@@ -49,6 +49,8 @@ struct Facts {
     name: String,
     parent: i32,
     started: u64,
+    /// It has ended, and its parent has not asked for its status.
+    is_dead: bool,
 }
 
 impl Facts {
@@ -59,8 +61,9 @@ impl Facts {
         let (start, rest) = text.rsplit_once(')')?;
         let name = start.split_once('(')?.1.to_owned();
         let mut fields = rest.split_whitespace();
-        let parent = fields.nth(1)?.parse().ok()?;
-        Some(Self { name, parent, started: fields.nth(17)?.parse().ok()? })
+        let is_dead = matches!(fields.next()?, "Z" | "X");
+        let parent = fields.next()?.parse().ok()?;
+        Some(Self { name, parent, started: fields.nth(17)?.parse().ok()?, is_dead })
     }
 }
 
@@ -76,5 +79,19 @@ mod tests {
             assert!(ClientProcess { started: Some(started + 1), ..parent }.is_gone());
         }
         assert!(ClientProcess { pid: i32::MAX, started: None }.is_gone());
+    }
+
+    #[test]
+    fn a_process_that_nobody_has_waited_for_is_gone() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        // Without /proc it is not seen, and counts as alive until somebody has waited for it.
+        if let Some(facts) = Facts::of(pid) {
+            let client = ClientProcess { pid, started: Some(facts.started) };
+            while !client.is_gone() {
+                std::thread::yield_now();
+            }
+        }
+        child.wait().unwrap();
     }
 }
