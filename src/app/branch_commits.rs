@@ -4,7 +4,7 @@
 
 use gix::ObjectId;
 
-use crate::apply::{codes, message};
+use crate::apply::{codes, index_lines, message};
 use crate::changeset::codes::NO_CHANGE;
 use crate::changeset::merge::MergeLabels;
 use crate::changeset::plan::plan;
@@ -57,10 +57,10 @@ impl NewBranch {
         let signs = signs.stdout.starts_with(b"true").then_some("--gpg-sign");
         let (mut tip, mut commits) = (base, Vec::new());
         for proposal in proposals {
-            git()?
-                .args(["update-index", "-z", "--index-info"])
-                .stdin(index_lines(&entries(store, &tip, proposal)?))
-                .run()?;
+            let entries = entries(store, &tip, proposal)?;
+            let entries = entries.iter().map(|(path, entry)| (path, entry.as_ref()));
+            let lines = index_lines(repository, entries);
+            git()?.args(["update-index", "-z", "--index-info"]).stdin(lines).run()?;
             let tree = git()?.args(["write-tree"]).text()?;
             let mut reviewers = Vec::from_iter(reviewer.cloned());
             let approvals = proposal.approvals_in_force();
@@ -120,20 +120,4 @@ fn entries(
         Ok(Some(entry))
     };
     planned.files.iter().map(|file| Ok((file.path.clone(), entry(&file.after)?))).collect()
-}
-
-fn index_lines(entries: &[(RepoPath, Option<Entry>)]) -> Vec<u8> {
-    let mut lines = Vec::new();
-    // A file in the place of a directory, or the reverse: first what goes.
-    let gone = entries.iter().filter(|(_, entry)| entry.is_none());
-    for (path, entry) in gone.chain(entries.iter().filter(|(_, entry)| entry.is_some())) {
-        let head = match entry {
-            Some(entry) => format!("{} {}\t", entry.mode, entry.id),
-            None => format!("0 {}\t", "0".repeat(40)),
-        };
-        lines.extend_from_slice(head.as_bytes());
-        lines.extend_from_slice(path.as_bstr());
-        lines.push(0);
-    }
-    lines
 }

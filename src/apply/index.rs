@@ -192,19 +192,30 @@ pub fn restage(repository: &Repository, entries: &[(&RepoPath, Option<Entry>)]) 
     if entries.is_empty() {
         return Ok(());
     }
-    let mut lines = Vec::new();
-    for (path, entry) in entries {
-        let none = repository.repo().object_hash().null().to_string();
-        let (mode, id) =
-            entry.as_ref().map_or(("0", &none), |entry| (entry.mode.as_ref(), &entry.id));
-        lines.extend_from_slice(format!("{mode} {id}\t").as_bytes());
-        lines.extend_from_slice(path.as_bstr());
-        lines.push(0);
-    }
+    let lines =
+        index_lines(repository, entries.iter().map(|(path, entry)| (*path, entry.as_ref())));
     with_index(repository, || {
         git(repository)?.args(["update-index", "-z", "--index-info"]).stdin(lines.clone()).run()
     })
     .map(drop)
+}
+
+/// Input of `git update-index -z --index-info`; `None` removes an entry.
+pub fn index_lines<'e>(
+    repository: &Repository,
+    entries: impl Iterator<Item = (&'e RepoPath, Option<&'e Entry>)> + Clone,
+) -> Vec<u8> {
+    let none = repository.repo().object_hash().null().to_string();
+    let mut lines = Vec::new();
+    // Deletions come first: a file may replace a directory, or the reverse.
+    let gone = entries.clone().filter(|(_, entry)| entry.is_none());
+    for (path, entry) in gone.chain(entries.filter(|(_, entry)| entry.is_some())) {
+        let (mode, id) = entry.map_or(("0", &none), |entry| (entry.mode.as_ref(), &entry.id));
+        lines.extend_from_slice(format!("{mode} {id}\t").as_bytes());
+        lines.extend_from_slice(path.as_bstr());
+        lines.push(0);
+    }
+    lines
 }
 
 /// Updates sizes in the index for `paths`, whose blobs it has. Git treats a new length, as by other

@@ -26,7 +26,9 @@ pub use commit::{ExtraFile, ProposalCommit, message};
 pub(crate) use direct::write as write_direct;
 pub use direct::{WrittenChangeset as Direct, refuse_unstaged};
 pub use history::recent_commits_of;
-pub use index::{entry_in, note_sizes, refuse_locked_index, restage, staged_entry, unstage};
+pub use index::{
+    entry_in, index_lines, note_sizes, refuse_locked_index, restage, staged_entry, unstage,
+};
 pub use objects::written;
 pub(crate) use recover::{APPLY, COMMIT, UNDO, subject};
 pub use recover::{RecoveryMessage, RecoveryMessages, recover, set_refused_aside};

@@ -117,6 +117,18 @@ fn a_branch_is_made_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_deletion_has_the_null_id_of_the_repository() {
+    let repo = Repo::sha256();
+    repo.write("gone.txt", "x\n");
+    repo.write("stays.txt", "y\n");
+    repo.commit("Start");
+    let id =
+        repo.agent("codex", &["propose", "--delete", "gone.txt", "-m", "Away", "-q"]).ok().id();
+    repo.aye(&["apply", &id, "--branch", "topic", "--yes"]).ok();
+    assert_eq!(repo.git(&["ls-tree", "--name-only", "topic"]), "stays.txt");
+}
+
+#[test]
 fn what_became_of_proposals_is_counted() {
     let repo = Repo::with(&[("n.txt", NUMBERS), ("src/a.txt", "a\n")]);
     let by = |agent: &str, old: &str, new: &str| {
