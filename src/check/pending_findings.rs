@@ -4,6 +4,7 @@ use bstr::{BString, ByteSlice as _};
 use chrono::{DateTime, Duration, Utc};
 
 use super::{Concern, FailOn};
+use crate::proposal::state::title;
 use crate::proposal::{Proposal, ProposalId, Status};
 use crate::report::{Finding, Level};
 use crate::store::Summary;
@@ -145,7 +146,7 @@ fn finding(
 }
 
 fn what(subject: &CheckedProposal) -> String {
-    match subject.description.as_deref().and_then(|text| text.lines().next()) {
+    match title(subject.description.as_deref()) {
         Some(line) if !line.trim().is_empty() => format!(": {}", cut(line.trim())),
         _ => String::new(),
     }

@@ -11,6 +11,7 @@ use crate::error::{Exit, Result};
 use crate::plan::{PlanUpdate, Progress, StepStatus, TaskPlan, task_id, text};
 use crate::proposal::Status;
 use crate::proposal::event::timestamp;
+use crate::proposal::state::title;
 use crate::store::{Store, Summary};
 use crate::text::escape;
 use crate::tools::{Arguments, json, update_plan};
@@ -179,7 +180,7 @@ fn screen(document: &Document, plan: &TaskPlan, color: bool) -> String {
         proposals
             .iter()
             .map(|proposal| {
-                let what = proposal.description.as_deref().and_then(|text| text.lines().next());
+                let what = title(proposal.description.as_deref());
                 let what = what.map(|what| format!(": {}", escape::line(what))).unwrap_or_default();
                 format!(
                     "{} {:<8} {}{what}",

@@ -12,7 +12,7 @@ use crate::actor::{AYE_AGENT, agent_of_program};
 use crate::app::session::SessionOrigin;
 use crate::app::{self, ending};
 use crate::error::{Error, Exit, Result};
-use crate::harness::{CLIENTS, Client};
+use crate::harness::{Client, client_of};
 use crate::mcp::client;
 use crate::session::client::ClientProcess;
 use crate::session::codes::SESSION_TREE_GONE;
@@ -99,7 +99,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let goes_on = home.has(&name);
     if !goes_on {
         let command = args.command[0].to_string_lossy();
-        let client = CLIENTS.iter().find(|client| client.agent == agent);
+        let client = client_of(&agent);
         let local_files = client.map_or(&[][..], |client| client.local_files);
         let last = client.and_then(|client| home.last_slot(client.name));
         let slot = last.filter(|_| client.is_some_and(|client| resumes(client, &args.command)));
@@ -213,8 +213,7 @@ fn report_outcomes(
     command: &mut Vec<OsString>,
 ) -> Result<()> {
     let program = Path::new(&command[0]).file_stem().unwrap_or_default().to_string_lossy();
-    let program = agent_of_program(&program);
-    let client = CLIENTS.iter().find(|client| program == Some(client.agent));
+    let client = agent_of_program(&program).and_then(client_of);
     if client.is_some_and(|client| agents::is_hooked(context, store, client)) {
         return Ok(());
     }

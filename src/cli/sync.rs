@@ -280,7 +280,7 @@ fn text(document: &Document, new: &[Summary]) -> String {
         }
     }
     for summary in new.iter().take(MOST) {
-        let about = summary.description.as_deref().and_then(|text| text.lines().next());
+        let about = summary.title();
         let about = escape::line(about.unwrap_or(&summary.path));
         let (id, status) = (&summary.id, summary.status.as_str());
         let by = escape::name(&summary.proposed_by);

@@ -246,7 +246,7 @@ fn describe(proposal: &Proposal) -> String {
         (State::Rejected(decision), _) => ("rejected", Some(&decision.by)),
         (State::Pending, request) => ("sent back", request.as_ref().map(|request| &request.by)),
     };
-    let about = proposal.description.as_deref().and_then(|text| text.lines().next());
+    let about = proposal.title();
     let about = about.map(|text| format!(", \u{201c}{}\u{201d}", escape::line(text)));
     let by = by.map(|by| format!(" by {}", escape::name(&by.name)));
     format!(

@@ -10,6 +10,7 @@ use crate::app::remark_text;
 use crate::app::wait::{self, Document, LaterRevision, until};
 use crate::error::{Exit, Result};
 use crate::proposal::event::RevisionReason;
+use crate::proposal::state::title;
 use crate::proposal::{ActorKind, ProposalId, Status};
 use crate::store::{Space, Store};
 use crate::text::escape;
@@ -100,7 +101,7 @@ fn any(context: &mut Context, store: &Store, limit: Option<Duration>) -> Result<
     let arrived = wait::any(store, limit, || context.clock())?;
     context.emit(Format::Text, &arrived, || {
         let line = |one: &Item| {
-            let about = one.description.as_deref().and_then(|text| text.lines().next());
+            let about = title(one.description.as_deref());
             let about = about.unwrap_or(&one.file_path);
             let (id, by) = (&one.proposal_id, escape::name(&one.proposed_by));
             let revision = if one.revisions > 1 { ", revised" } else { "" };

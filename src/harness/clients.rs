@@ -199,6 +199,11 @@ pub static CLIENTS: [Client; 6] = [
     },
 ];
 
+/// The client of `agent`, as proposals name it.
+pub fn client_of(agent: &str) -> Option<&'static Client> {
+    CLIENTS.iter().find(|client| client.agent == agent)
+}
+
 pub fn client(name: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.name == name)
 }

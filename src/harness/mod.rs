@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-pub use clients::{CLIENTS, client};
+pub use clients::{CLIENTS, client, client_of};
 pub use dialect::Dialect;
 use redirect::Field;
 pub use settings::{HookFileFormat, HookProgram};

@@ -88,13 +88,17 @@ impl Look {
         out + "  Enter and Esc decide nothing.\n"
     }
 
-    /// Answer to a key that is not among the keys of a question.
-    pub fn unknown(&self, key: char) -> String {
-        let key = key.to_string();
-        let text = format!("'{}' does nothing here; ? lists the keys", escape::line(&key));
-        format!("{}\n", self.palette.paint(Role::Dim, text))
+    fn unknown(&self, key: char) -> String {
+        format!("{}\n", self.palette.paint(Role::Dim, unknown_key(key)))
     }
 }
+
+/// Answer to a key that is not among the keys of a question; safe for a terminal.
+pub fn unknown_key(key: char) -> String {
+    format!("'{}' does nothing here; ? lists the keys", escape::line(&key.to_string()))
+}
+
+pub const PASTED: &str = "pasted text decides nothing";
 
 impl Prompt {
     /// Waits for a key after `prompt`, prints it and ends the line.
@@ -106,7 +110,7 @@ impl Prompt {
                 KeyPress::Enter => break Answer::Enter,
                 KeyPress::Escape => break Answer::Escaped,
                 KeyPress::Pasted => {
-                    let text = look.palette.paint(Role::Dim, "pasted text decides nothing");
+                    let text = look.palette.paint(Role::Dim, PASTED);
                     self.put(&format!("\n{text}\n{prompt}"))?;
                 }
                 KeyPress::Resumed => {

@@ -254,14 +254,14 @@ impl Status {
     }
 }
 
-/// First line of a description, or nothing.
-pub fn title(description: Option<&str>) -> &str {
-    description.and_then(|text| text.lines().next()).unwrap_or_default()
+/// First line of a description.
+pub fn title(description: Option<&str>) -> Option<&str> {
+    description.and_then(|text| text.lines().next())
 }
 
 impl Proposal {
-    /// First line of the description, or nothing.
-    pub fn title(&self) -> &str {
+    /// First line of the description.
+    pub fn title(&self) -> Option<&str> {
         title(self.description.as_deref())
     }
 

@@ -214,7 +214,7 @@ fn name(id: &ProposalId) -> String {
 
 fn message(proposal: &Proposal) -> String {
     let first = proposal.current().changes.first().map(|change| change.path.display().to_string());
-    let subject = match proposal.description.as_deref().and_then(|text| text.lines().next()) {
+    let subject = match proposal.title() {
         Some(line) if !line.trim().is_empty() => line.trim().chars().take(200).collect(),
         _ => format!("Proposal for {}", first.unwrap_or_default()),
     };

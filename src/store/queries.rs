@@ -74,8 +74,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// First line of the description, or nothing.
-    pub fn title(&self) -> &str {
+    /// First line of the description.
+    pub fn title(&self) -> Option<&str> {
         state::title(self.description.as_deref())
     }
 }
@@ -589,7 +589,7 @@ fn is_staging_id(text: &str) -> bool {
 }
 
 fn named(id: &ProposalId, description: Option<String>) -> String {
-    let line = description.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
+    let line = state::title(description.as_deref()).unwrap_or_default();
     match line.chars().count() {
         0 => id.to_string(),
         count if count <= MOST_NAMED => format!("{id} ({line})"),

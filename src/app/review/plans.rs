@@ -76,7 +76,7 @@ impl Plans {
                     changes: store.repository().with_sources(planned.shown.changes()),
                     already: planned.shown.already(store, planned.part.as_ref())?,
                     foreign: planned.shown.foreign().map(OtherChange::change).collect(),
-                    title: planned.shown.proposal.title().to_owned(),
+                    title: planned.shown.proposal.title().unwrap_or_default().to_owned(),
                 };
                 self.0.insert(order.id.clone(), planned);
                 Ok(outlook)

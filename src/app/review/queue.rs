@@ -62,7 +62,7 @@ pub fn found(
 fn ticket(summary: &Summary, marks: &ListFacts) -> QueuedProposal {
     QueuedProposal {
         id: summary.id.clone(),
-        title: summary.title().to_owned(),
+        title: summary.title().unwrap_or_default().to_owned(),
         proposed_by: summary.proposed_by.clone(),
         path: summary.path.clone(),
         files: summary.files,

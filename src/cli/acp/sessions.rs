@@ -14,7 +14,7 @@ use crate::cli::Context;
 use crate::cli::outcomes::outcome_text;
 use crate::cli::session::{conflict_lines, summary};
 use crate::error::{Error, Result};
-use crate::harness::CLIENTS;
+use crate::harness::client_of;
 use crate::session::client::ClientProcess;
 use crate::session::session_store::SessionLock;
 use crate::session::tree::Base;
@@ -47,7 +47,7 @@ impl<'a> Sessions<'a> {
     fn begin(&self, store: &Store, home: &SessionStore) -> Result<SessionLock> {
         let held = home.hold_new()?;
         let (base, agent, command) = (Base::Unsettled, self.agent, self.command.as_str());
-        let client = CLIENTS.iter().find(|client| client.agent == agent);
+        let client = client_of(agent);
         let local_files = client.map_or(&[][..], |client| client.local_files);
         let origin = SessionOrigin {
             base,

@@ -57,7 +57,7 @@ pub(super) fn render(
         for (at, (role, text)) in found.enumerate() {
             said = said.and(Role::Plain, if at > 0 { " " } else { "" }).and(role, text);
         }
-        let first = summary.description.as_deref().and_then(|text| text.lines().next());
+        let first = summary.title();
         let whole = is_whole.then_some(whole);
         std::iter::once(Cell::new(Role::Id, short))
             .chain(whole)

@@ -53,7 +53,7 @@ pub(super) fn run(
     for draft in drafts {
         let recorded = propose::propose(session, draft, details.clone())?;
         warnings.extend(recorded.warnings.iter().cloned());
-        let title = recorded.proposal.description.as_deref().and_then(|text| text.lines().next());
+        let title = recorded.proposal.title();
         let title =
             title.filter(|_| !context.quiet).map(|title| format!("  {}", escape::line(title)));
         lines += &format!("{}{}\n", recorded.proposal.id, title.unwrap_or_default());

@@ -7,7 +7,7 @@ use crate::app::ending::{end, finish, refuse_unsubmitted};
 use crate::app::{recall, session};
 use crate::cli::Context;
 use crate::error::Result;
-use crate::proposal::Status;
+use crate::proposal::{Proposal, Status};
 use crate::repository::{Repository, idle};
 use crate::session::ignored_files::IgnoredFiles;
 use crate::session::session_store::{SessionLock, SessionState};
@@ -124,18 +124,19 @@ const TO_COME_BACK: Duration = Duration::days(1);
 /// True if the last proposal is pending, or its agent may still come to hear the outcome. Outcomes
 /// that were reported leave no proposal in the record.
 fn is_awaited(context: &Context, store: &Store, record: &SessionRecord) -> Result<bool> {
-    let Some(id) = &record.proposal else { return Ok(false) };
-    Ok(store.view()?.find(id).is_ok_and(|found| {
-        let is_recent = |at| context.now - at < TO_COME_BACK;
-        found.status(context.now) == Status::Pending
-            || found.decision().is_some_and(|decision| is_recent(decision.at))
-    }))
+    let last = last_proposal(store, record)?;
+    let decided = last.as_ref().and_then(Proposal::decision);
+    let is_recent = decided.is_some_and(|decision| context.now - decision.at < TO_COME_BACK);
+    Ok(is_recent || is_pending(context, last.as_ref()))
 }
 
-fn is_pending(context: &Context, store: &Store, record: &SessionRecord) -> Result<bool> {
-    let Some(id) = &record.proposal else { return Ok(false) };
-    let found = store.view()?.find(id);
-    Ok(found.is_ok_and(|found| found.status(context.now) == Status::Pending))
+fn is_pending(context: &Context, proposal: Option<&Proposal>) -> bool {
+    proposal.is_some_and(|proposal| proposal.status(context.now) == Status::Pending)
+}
+
+fn last_proposal(store: &Store, record: &SessionRecord) -> Result<Option<Proposal>> {
+    let Some(id) = &record.proposal else { return Ok(None) };
+    Ok(store.view()?.find(id).ok())
 }
 
 /// Ends the sessions of which everything is proposed and decided; returns their names.
@@ -151,7 +152,7 @@ pub(super) fn end_done(
     for name in home.names() {
         let Ok(record) = recall::record(store, home, &name) else { continue };
         let Ok(held) = home.hold(&name) else { continue };
-        if is_pending(context, store, &record)? {
+        if is_pending(context, last_proposal(store, &record)?.as_ref()) {
             continue;
         }
         let Ok(strays) = refuse_unsubmitted(store, home, &name) else { continue };

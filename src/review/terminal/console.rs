@@ -90,7 +90,7 @@ impl Console {
     }
 
     pub(super) fn unknown(&self, key: char) -> Result<()> {
-        self.write(&self.look().unknown(key))
+        self.dim(prompt::unknown_key(key))
     }
 
     /// Enter returns a line feed.

@@ -65,16 +65,10 @@ impl Terminal<'_> {
         let applies = *verdict == Verdict::Apply;
         let slots = self.session.slots();
         let order = |at: &usize| DecisionOrder {
-            id: slots[*at].ticket.id.clone(),
-            revision: slots[*at].ticket.revision.clone(),
             verdict: verdict.clone(),
-            rest: Vec::new(),
-            edited: false,
-            comments: Vec::new(),
-            approve_foreign: false,
             // A group is rejected without showing its lines.
             unshown_lines: slots[*at].ticket.lines,
-            group: None,
+            ..DecisionOrder::new(&slots[*at], slots[*at].ticket.revision.clone())
         };
         let orders: Vec<DecisionOrder> = places.iter().map(order).collect();
         let lines =

@@ -6,7 +6,7 @@
 use super::console::{AskResult, Halt};
 use super::{Next, Terminal, screen};
 use crate::error::Error;
-use crate::prompt::{FullScreen, Key, KeyEvent};
+use crate::prompt::{FullScreen, Key, KeyEvent, PASTED, unknown_key};
 use crate::render::overview::{self, Row};
 use crate::render::style::{Palette, Role, Style};
 use crate::render::width;
@@ -206,12 +206,8 @@ impl Terminal<'_> {
             KeyEvent::Escape if self.queue.is_filtered() => self.queue.filter_by(""),
             KeyEvent::Escape if state.goes_back => return Some(Choice::Next(Next::Walk)),
             KeyEvent::Escape => "q quits".clone_into(&mut state.note),
-            KeyEvent::Pasted(_) => "pasted text decides nothing".clone_into(&mut state.note),
-            KeyEvent::Char(key) => {
-                let key = key.to_string();
-                let key = escape::line(&key);
-                state.note = format!("'{key}' does nothing here; ? lists the keys");
-            }
+            KeyEvent::Pasted(_) => PASTED.clone_into(&mut state.note),
+            KeyEvent::Char(key) => state.note = unknown_key(key),
             _ => "this key does nothing here; ? lists the keys".clone_into(&mut state.note),
         }
         None

@@ -9,7 +9,7 @@ use crate::changeset::RepoPath;
 use crate::error::{Error, Result, codes as error_codes};
 use crate::proposal::event::lists::{LONGEST_INLINE, MAX_LIST};
 use crate::proposal::event::{BlobRef, DecisionDocuments};
-use crate::proposal::{ActorKind, Data, Entry, Event, StoredEvent};
+use crate::proposal::{ActorKind, Data, Entry, Event, StoredEvent, state};
 use crate::store::Space;
 use crate::store::objects::object_id;
 use crate::store::trees::{self, Leaf};
@@ -169,7 +169,7 @@ fn message(chain: &Chain, event: &Event) -> String {
     let first = chain.seen.first().map_or(event, |first| &first.event);
     let title = match &first.data {
         Data::Propose(propose) => {
-            let line = propose.description.as_deref().and_then(|text| text.lines().next());
+            let line = state::title(propose.description.as_deref());
             let path =
                 || first.data.changes().first().map(|change| change.path.display().to_string());
             line.filter(|line| !line.trim().is_empty()).map(str::to_owned).or_else(path)
