@@ -1,4 +1,4 @@
-//! The commits of a session's agent, each proposed by itself, one standing on the other.
+//! The commits of a session's agent, each proposed by itself, each on the one before.
 
 use super::capture::{Source, capture};
 use super::propose::{Details, propose};

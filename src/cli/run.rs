@@ -46,7 +46,7 @@ pub struct Args {
     /// Keep the tree, so that the session can go on: aye run --name NAME.
     #[arg(long)]
     pub keep: bool,
-    /// Propose each commit of the agent by itself, one standing on the other.
+    /// Propose each commit of the agent by itself, each on the one before.
     #[arg(long, conflicts_with_all = ["keep", "message"])]
     pub split_commits: bool,
     /// The command and its arguments.
