@@ -97,7 +97,10 @@ mod system {
             let Some(byte) = self.byte(None) else {
                 return match self.signal() {
                     None if std::mem::take(&mut self.is_resized) => KeyEvent::Resized,
-                    Some(SIGINT) => KeyEvent::Interrupt,
+                    Some(SIGINT) => {
+                        self.hold.iter().for_each(SignalHold::answered);
+                        KeyEvent::Interrupt
+                    }
                     _ => KeyEvent::Gone,
                 };
             };
@@ -230,7 +233,7 @@ mod system {
             }
             let _ = tcsetattr(io::stdin(), OptionalActions::Drain, &self.original);
             if let Some(hold) = self.hold.take() {
-                if hold.came().is_some_and(|signal| signal != SIGINT) {
+                if hold.came().is_some() {
                     let _ = self.term.write_line("");
                 }
                 hold.release();

@@ -108,9 +108,14 @@ mod system {
             switches().wake.as_ref()
         }
 
-        /// A signal that came meanwhile takes its default action, unless it was an interrupt.
+        /// The reader has answered the signal.
+        pub(in super::super) fn answered(&self) {
+            switches().came.store(0, Ordering::SeqCst);
+        }
+
+        /// A signal that nobody answered takes its default action.
         pub(in super::super) fn release(self) {
-            let came = self.came().filter(|signal| *signal != SIGINT);
+            let came = self.came();
             drop(self);
             if let Some(signal) = came {
                 let _ = low_level::emulate_default_handler(signal);
