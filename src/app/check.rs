@@ -21,7 +21,7 @@ use crate::store::{Filter, Store, View};
 /// is one in which nobody has set aye up; otherwise, one where a commit names a proposal.
 ///
 /// # Errors
-/// `no_events`.
+/// `no_events`, `private_dir_unsafe`.
 pub fn require_events(store: &Store, view: &View, ids: Option<&[ObjectId]>) -> Result<()> {
     let remotes = store.sync_remotes();
     let Some(remote) = remotes.first().filter(|_| !view.has_events()) else { return Ok(()) };
@@ -32,7 +32,7 @@ pub fn require_events(store: &Store, view: &View, ids: Option<&[ObjectId]>) -> R
             ids.iter().any(|id| read(id).is_ok_and(|commit| !commit.proposal_ids.is_empty()))
         }
     };
-    if !is_due {
+    if !is_due || crate::sync::was_empty(store)? {
         return Ok(());
     }
     let message = "no event is in this clone, so nothing is known of any proposal";

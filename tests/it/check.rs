@@ -426,6 +426,13 @@ fn a_clone_without_events_says_so_and_one_cause_is_one_finding() {
     );
     let message = unknown[0]["message"].as_str().unwrap();
     assert!(message.contains("5 commits") && message.contains(&ids[0]), "{message}");
+    // A team's first proposal is still to come: the remote was asked, and has no event.
+    let empty = Repo::bare();
+    ada.git(&["push", "-q", empty.root().to_str().unwrap(), "HEAD:main"]);
+    let dora = clone(&empty);
+    dora.aye(&["check"]).fails("no_events", 2);
+    dora.aye(&["sync", "--fetch"]).ok();
+    dora.aye(&["check"]).ok();
     // Who has set aye up has nothing pending.
     let carla = clone(&server);
     carla.git(&["config", "aye.clone", "c1c1c1c1c1c1c1c1"]);
