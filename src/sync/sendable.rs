@@ -2,7 +2,8 @@
 //!
 //! A server that checks what it gets (`receive.fsckObjects`) refuses a whole push for one bad
 //! object: a `.gitmodules` with a hostile URL, a line of `.gitattributes` that is too long. So the
-//! objects go through the same program as there, `git index-pack --strict`, into a temporary file.
+//! objects go through the same program as there, `git index-pack`, into a temporary file. Not with
+//! `--strict`, which would fetch what a partial clone lacks in order to follow each link.
 
 use crate::error::{Error, Result};
 use crate::git::GitOutput;
@@ -15,8 +16,7 @@ pub(super) fn remove_unsendable(
     fetched: &Refs,
     send: &mut Refs,
 ) -> Result<Vec<(String, String)>> {
-    // Contents that a partial clone lacks came from a server.
-    if send.is_empty() || store.repository().is_partial() {
+    if send.is_empty() {
         return Ok(Vec::new());
     }
     // Branches, too: an old file that is edited may be one that the server refuses from now on.
@@ -51,15 +51,22 @@ fn fault(store: &Store, refs: &[(String, String)], known: &str) -> Result<Option
     let base = directory.path().join("pack");
     let tips = refs.iter().fold(String::new(), |tips, (_, at)| tips + at + "\n");
     let git = || store.repository().git();
-    let packed =
-        git()?.args(["pack-objects", "--revs", "-q"]).arg(&base).stdin(tips + known).answer()?;
+    // Contents that a partial clone lacks came from a server.
+    let promised = store.repository().is_partial().then_some("--exclude-promisor-objects");
+    let packed = git()?
+        .args(["pack-objects", "--revs", "-q"])
+        .args(promised)
+        .arg(&base)
+        .stdin(tips + known)
+        .answer()?;
     if !packed.ok() {
         return Ok(Some(reason(&packed)));
     }
     let id = String::from_utf8_lossy(&packed.stdout).trim().to_owned();
     let pack = directory.path().join(format!("pack-{id}.pack"));
     let index = directory.path().join("index.idx");
-    let checked = git()?.args(["index-pack", "--strict", "-o"]).arg(index).arg(pack).answer()?;
+    let checked =
+        git()?.args(["index-pack", "--fsck-objects", "-o"]).arg(index).arg(pack).answer()?;
     Ok((!checked.ok()).then(|| reason(&checked)))
 }
 

@@ -348,6 +348,25 @@ fn content_that_servers_refuse_is_in_no_pack() {
     sync(&bob);
     assert_eq!(status(&bob, &fine), "pending");
     assert_eq!(len(&bob.aye(&["list", "--json"]).ok().json()["proposals"]), 1);
+    // A partial clone examines its own contents, and fetches none for that.
+    origin.git(&["config", "uploadpack.allowFilter", "true"]);
+    let carla = Repo::outside();
+    let url = format!("file://{}", origin.root().display());
+    carla.git(&["clone", "--quiet", "--filter=blob:none", "--no-checkout", &url, "."]);
+    carla.git(&["config", "user.name", "Carla"]);
+    carla.git(&["config", "user.email", "carla@example.com"]);
+    enable(&carla);
+    carla.git(&["checkout", "-q", "main", "--", "a.txt"]);
+    let fine = propose(&carla, "a.txt", "two", "TWO");
+    let modules = rewrite(&carla, ".gitmodules", hostile, "a submodule");
+    let missing = carla.git(&["rev-list", "--objects", "--missing=print", "--all"]);
+    let run = carla.aye(&["sync", "--json"]).exits(4);
+    let answer = run.json()["remotes"][0].clone();
+    assert_eq!((len(&answer["sent"]), len(&answer["refused"])), (1, 1), "{answer:#}");
+    assert_eq!(answer["refused"][0]["proposal_id"], modules);
+    assert_eq!(carla.git(&["rev-list", "--objects", "--missing=print", "--all"]), missing);
+    sync(&bob);
+    assert_eq!(status(&bob, &fine), "pending");
 }
 
 #[test]
