@@ -24,7 +24,7 @@ use crate::proposal::steps::FileStep;
 use crate::proposal::{Actor, ActorKind, ChangeRecord, Entry, Proposal, Status, codes, trailers};
 use crate::report::{Finding, Level};
 use crate::repository::Repository;
-use crate::store::{Filter, Space, Store, View, codes as store_codes, fetch_refspec};
+use crate::store::{Filter, Space, Store, View, codes as store_codes};
 
 pub struct Range<'a> {
     pub store: &'a Store,
@@ -218,7 +218,6 @@ impl Claims<'_> {
 
     fn unreadable(&self, name: &str, error: &Error) -> Finding {
         let (short, why) = (self.commit.short(), error.message());
-        let fetch = format!("git fetch REMOTE '{}'", fetch_refspec("REMOTE"));
         let (concern, message, hint) = if error.is(&codes::AMBIGUOUS_ID) {
             let message =
                 format!("commit {short} names '{name}', which several proposals begin with");
@@ -230,15 +229,16 @@ impl Claims<'_> {
             (Concern::UnknownProposal, message, hint.to_owned())
         } else if error.is(&codes::PROPOSAL_NOT_FOUND) || error.is(&codes::INVALID_ID) {
             let message = format!("commit {short} {}{name}", causes::UNKNOWN);
-            let hint = format!(
-                "fetch the threads of other clones ({fetch}; a private one is in its writer's clone alone), or correct the trailer"
-            );
-            (Concern::UnknownProposal, message, hint)
+            let hint = "fetch the threads of other clones (`aye sync --fetch`; a private one is in its writer's clone alone), or correct the trailer";
+            (Concern::UnknownProposal, message, hint.to_owned())
         } else {
             let is_incomplete = error.is(&store_codes::THREAD_INCOMPLETE);
             let concern =
                 if is_incomplete { Concern::ThreadIncomplete } else { Concern::ThreadDamaged };
-            let hint = error.hint_text().unwrap_or(&fetch).to_owned();
+            let hint = error
+                .hint_text()
+                .unwrap_or("fetch the threads of other clones: aye sync --fetch")
+                .to_owned();
             (concern, format!("commit {short} names {name}: {why}"), hint)
         };
         self.range.fail_on.finding(concern, message).hint(hint)

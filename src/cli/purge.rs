@@ -211,8 +211,12 @@ fn remotes(store: &Store, purged: &PurgeReport) -> BTreeMap<String, Vec<String>>
         gone.entry(remote).or_default().insert(name);
     }
     let send = store.clone_id().map(|clone| push_refspec(&clone));
+    let enabled = store.enabled_remotes();
     let commands = |(remote, names): (String, BTreeSet<String>)| {
-        let sent = send.iter().map(|refspec| format!("git push {remote} '{refspec}'"));
+        let sent = send.iter().map(|refspec| match enabled.contains(&remote) {
+            true => format!("aye sync {remote}"),
+            false => format!("git push {remote} '{refspec}'"),
+        });
         let gone: String = names.iter().map(|name| format!(" :{name}")).collect();
         let commands = sent.chain([format!("git push {remote}{gone}")]).collect();
         (remote, commands)
