@@ -32,7 +32,7 @@ pub fn require_events(store: &Store, view: &View, ids: Option<&[ObjectId]>) -> R
             ids.iter().any(|id| read(id).is_ok_and(|commit| !commit.proposal_ids.is_empty()))
         }
     };
-    if !is_due || crate::sync::was_empty(store)? {
+    if !is_due || store.has_fetched_nothing()? {
         return Ok(());
     }
     let message = "no event is in this clone, so nothing is known of any proposal";

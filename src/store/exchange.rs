@@ -13,6 +13,9 @@ use crate::proposal::ProposalId;
 /// Refs with their targets, by name.
 pub type Refs = BTreeMap<String, ObjectId>;
 
+/// The file in `.git/aye` that exists if a remote was fetched from and had no event.
+const EMPTY_REMOTE: &str = "remote-is-empty";
+
 /// A thread's id, and tips that a chunk has of it.
 pub type ClosedThread = (ObjectId, Vec<ObjectId>);
 
@@ -32,6 +35,26 @@ impl Store {
             found.insert(name[refs::SHARED.len()..].to_owned(), at);
         })?;
         Ok(found)
+    }
+
+    /// Records that a remote was fetched from and had no event.
+    ///
+    /// # Errors
+    /// `private_dir_unsafe`.
+    pub fn note_empty_remote(&self) -> Result<()> {
+        if self.has_fetched_nothing()? {
+            return Ok(());
+        }
+        self.repository().make_private()?.replace(EMPTY_REMOTE, b"", false)
+    }
+
+    /// Whether a remote was fetched from and had no event.
+    ///
+    /// # Errors
+    /// `private_dir_unsafe`.
+    pub fn has_fetched_nothing(&self) -> Result<bool> {
+        let Some(private) = self.repository().private()? else { return Ok(false) };
+        Ok(private.read(EMPTY_REMOTE)?.is_some())
     }
 
     /// What was fetched from `remote`, by full name. Refs of another remote whose name begins with

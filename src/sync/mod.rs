@@ -43,18 +43,6 @@ const RENEWAL: Duration = Duration::days(1);
 /// The file in `.git/aye` with the time of the last new name, in seconds since 1970.
 const RENEWED: &str = "renewed";
 
-/// The file in `.git/aye` that says that a remote was fetched from, and had no event.
-const EMPTY: &str = "remote-is-empty";
-
-/// Whether a remote was fetched from and had no event.
-///
-/// # Errors
-/// `private_dir_unsafe`.
-pub(crate) fn was_empty(store: &Store) -> Result<bool> {
-    let private = store.repository().private()?;
-    Ok(private.map(|private| private.read(EMPTY)).transpose()?.flatten().is_some())
-}
-
 #[derive(Clone, Copy, Debug)]
 pub struct SyncRequest<'a> {
     pub remote: &'a str,
@@ -126,10 +114,7 @@ pub fn sync(store: &Store, request: &SyncRequest<'_>) -> Result<SyncAnswer> {
         fetched = store.fetched_refs(request.remote)?;
     }
     if fetched.is_empty() {
-        let private = store.repository().make_private()?;
-        if private.read(EMPTY)?.is_none() {
-            private.replace(EMPTY, b"", false)?;
-        }
+        store.note_empty_remote()?;
     }
     let own = store.clone_id();
     for (name, at) in fetched {
