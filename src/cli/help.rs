@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 
+use clap::{Args as _, FromArgMatches as _};
+
 use super::util::codes;
 use super::{Context, Global, pager};
 use crate::error::Exit;
@@ -34,10 +36,10 @@ pub fn topics() -> impl Iterator<Item = &'static str> {
 /// `None` if `args` ask for no page.
 pub fn answer(args: &[OsString]) -> Option<Exit> {
     let words: Vec<&str> = args.iter().skip(1).filter_map(|word| word.to_str()).collect();
-    let (words, unpaged) = match words.as_slice() {
-        [words @ .., "--no-pager"] => (words, true),
-        words => (words, false),
-    };
+    let at = words.iter().position(|word| *word == "help")?;
+    let (options, words) = words.split_at(at);
+    let end = words.iter().position(|word| word.starts_with('-')).unwrap_or(words.len());
+    let (words, later) = words.split_at(end);
     let (name, page) = match words {
         ["help", CODES] => (CODES, codes::page()),
         ["help", CODES, code] => (CODES, codes::explanation(code)?),
@@ -47,7 +49,9 @@ pub fn answer(args: &[OsString]) -> Option<Exit> {
         }
         _ => return None,
     };
-    let mut context = Context::from_process(&Global { no_pager: unpaged, ..Global::default() });
+    let options = [&["aye"][..], options, later].concat();
+    let options = Global::augment_args(clap::Command::new("aye")).try_get_matches_from(options);
+    let mut context = Context::from_process(&Global::from_arg_matches(&options.ok()?).ok()?);
     let palette = if context.color { Palette::new(|_| None) } else { Palette::plain() };
     let columns = pager::columns().unwrap_or(80).min(WIDEST);
     let mut text = markdown::render(&page, &palette, columns, topic);
