@@ -98,6 +98,32 @@ impl GitOutput {
         self.status == 0
     }
 
+    /// Up to three lines of a server's hooks. Untrusted.
+    pub fn remote_words(&self) -> String {
+        let said = self.stderr.to_str_lossy();
+        let words = said.lines().filter_map(|line| line.strip_prefix("remote: ").map(str::trim));
+        words.filter(|word| !word.is_empty()).take(3).collect::<Vec<_>>().join("; ")
+    }
+
+    /// Up to three lines that git or a server gives as reasons, without `fatal: ` and `error: `;
+    /// advice may surround them. Otherwise the last line, or the exit status. Untrusted.
+    pub fn reason(&self) -> String {
+        let said = self.stderr.to_str_lossy();
+        let own = |line: &'_ str| {
+            let rest = line.strip_prefix("fatal: ").or_else(|| line.strip_prefix("error: "));
+            rest.map(str::to_owned)
+        };
+        let foreign = |line: &str| ["remote: ", "ssh: "].iter().any(|by| line.starts_with(by));
+        let lines = said.lines().map(str::trim);
+        let reasons = lines.filter_map(|line| own(line).or(foreign(line).then(|| line.to_owned())));
+        let reasons: Vec<String> = reasons.collect();
+        match said.trim().lines().last() {
+            _ if !reasons.is_empty() => reasons[reasons.len().saturating_sub(3)..].join("; "),
+            Some(last) => last.trim().to_owned(),
+            None => format!("exit status {}", self.status),
+        }
+    }
+
     fn success(self, line: &str) -> Result<Vec<u8>> {
         if self.ok() { Ok(self.stdout) } else { Err(failed(line, &self)) }
     }
@@ -417,16 +443,8 @@ fn missing(directory: &Path, error: &std::io::Error) -> Error {
 }
 
 fn failed(line: &str, answer: &GitOutput) -> Error {
-    let said = answer.stderr.to_str_lossy();
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    // Git's stated reason, or else its last lines; advice may surround it.
-    let reason = |line: &&&str| line.starts_with("fatal: ") || line.starts_with("error: ");
-    let reasons: Vec<&str> = lines.iter().filter(reason).copied().collect();
-    let telling = if reasons.is_empty() { &lines } else { &reasons };
-    let last = telling[telling.len().saturating_sub(3)..].join("; ");
-    let why = if last.is_empty() { format!("exit status {}", answer.status) } else { last };
-    Error::new(&codes::GIT_FAILED, format!("{line}: {why}"))
-        .hint(remedy(&said))
+    Error::new(&codes::GIT_FAILED, format!("{line}: {}", answer.reason()))
+        .hint(remedy(&answer.stderr.to_str_lossy()))
         .with("exit_status", answer.status)
 }
 

@@ -55,11 +55,9 @@ pub fn list(repository: &Repository, arguments: &[&str]) -> Result<Vec<ObjectId>
     let answer =
         git_here(repository).args(["rev-list", "--reverse"]).args(arguments).arg("--").answer()?;
     if !answer.ok() {
-        let said = answer.stderr.to_str_lossy();
-        let said = said.lines().next().unwrap_or_default().trim_start_matches("fatal: ").to_owned();
         return Err(Error::new(
             &codes::INVALID_RANGE,
-            format!("cannot list the commits of '{}': {said}", arguments.join(" ")),
+            format!("cannot list the commits of '{}': {}", arguments.join(" "), answer.reason()),
         )
         .hint("name a range such as origin/main..HEAD; a shallow clone may need `git fetch --unshallow`"));
     }

@@ -72,11 +72,13 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         question: "",
         command: &format!("{command}{named}"),
     };
+    let mut first = SyncAnswer::default();
     if !args.enable {
         context.grant(&store, &asking, &Evidence::Flag)?;
     } else if let Some(remote) = &args.remote {
-        if !enable(context, &store, remote, args.yes)? {
-            return context.declined("nothing sent, and nothing enabled");
+        match enable(context, &store, remote, args.yes)? {
+            Some(fetched) => first = fetched,
+            None => return context.declined("nothing sent, and nothing enabled"),
         }
         // Its configuration has changed.
         store = context.store()?;
@@ -87,7 +89,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         let prompts = context.is_attended() && !context.quiet;
         let request = SyncRequest { remote, push: !args.fetch, prompts, now: context.now };
         match sync::sync(&store, &request) {
-            Ok(answer) => answers.push(answer),
+            Ok(mut answer) => {
+                answer.received.append(&mut first.received);
+                answer.kept.append(&mut first.kept);
+                answers.push(answer);
+            }
             Err(error) if remotes.len() > 1 => {
                 context.report_on_stderr(&error);
                 failed = Some(error);
@@ -184,8 +190,14 @@ pub(super) fn fetch(store: &Store, context: &Context) -> Result<()> {
     failed
 }
 
-/// Shows what would be seen, asks, and writes the configuration. Returns false after a no.
-fn enable(context: &mut Context, store: &Store, remote: &str, yes: bool) -> Result<bool> {
+/// Shows what would be seen, asks, and writes the configuration. Returns what was fetched, or
+/// `None` after a no.
+fn enable(
+    context: &mut Context,
+    store: &Store,
+    remote: &str,
+    yes: bool,
+) -> Result<Option<SyncAnswer>> {
     let asking = AuthorityRequest {
         verb: Verb::Enable,
         proposals: &[],
@@ -197,17 +209,17 @@ fn enable(context: &mut Context, store: &Store, remote: &str, yes: bool) -> Resu
     let prompts = context.is_attended() && !context.quiet;
     sync::probe::probe(store, remote, prompts)?;
     let request = SyncRequest { remote, push: false, prompts, now: context.now };
-    sync::sync(store, &request)?;
+    let fetched = sync::sync(store, &request)?;
     let shown = disclosure(store, &store.view()?, remote, context.now)?;
     lines(remote, &shown).iter().for_each(|line| context.note(line));
     if context.authorise_by_question(store, &asking, by_flag)?.is_none() {
-        return Ok(false);
+        return Ok(None);
     }
     if !store.enabled_remotes().iter().any(|name| name == remote) {
         let git = store.repository().git()?;
         git.args(["config", "--local", "--add", "aye.syncRemote", remote]).run()?;
     }
-    Ok(true)
+    Ok(Some(fetched))
 }
 
 fn lines(remote: &str, shown: &Disclosure) -> Vec<String> {
@@ -262,6 +274,9 @@ pub(super) fn notes(context: &Context, answer: &SyncAnswer) {
     for RefusedRef { code, name, proposal_id, why } in &answer.refused {
         let what = proposal_id.as_deref().unwrap_or(name);
         context.note(&format!("warning: {code}: {what} was not sent: {}", escape::line(why)));
+        if *code == codes::NOT_SENDABLE.id {
+            context.note(&format!("hint: aye purge {what} -m TEXT removes it for good"));
+        }
     }
 }
 
@@ -282,9 +297,9 @@ fn text(document: &Document, new: &[Summary]) -> String {
     for summary in new.iter().take(MOST) {
         let about = summary.title();
         let about = escape::line(about.unwrap_or(&summary.path));
-        let (id, status) = (&summary.id, summary.status.as_str());
-        let by = escape::name(&summary.proposed_by);
-        text += &format!("  {id}  {status}  by {by}: {about}\n");
+        let status = if summary.contested { "contested" } else { summary.status.as_str() };
+        let (id, by) = (&summary.id, escape::name(&summary.proposed_by));
+        text += &format!("  {id}  {status}  {about} (proposed by {by})\n");
     }
     if new.len() > MOST {
         text += &format!("  and {} more: aye list\n", new.len() - MOST);

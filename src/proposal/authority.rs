@@ -158,10 +158,12 @@ fn refusal(caller: &Caller, request: &Request<'_>) -> Error {
                 proposal.id, request.command
             ),
         ),
-        _ => (
-            "a person has to decide this".to_owned(),
-            format!("ask your user to run: {}", request.command),
-        ),
+        _ => {
+            let own =
+                if request.verb == Verb::Push { "to fetch: aye sync --fetch; else " } else { "" };
+            let hint = format!("{own}ask your user to run: {}", request.command);
+            ("a person has to decide this".to_owned(), hint)
+        }
     };
     Error::new(&codes::HUMAN_APPROVAL_REQUIRED, format!("{seen}, and {why}"))
         .with("command", request.command)

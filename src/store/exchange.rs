@@ -6,7 +6,7 @@ use gix::ObjectId;
 
 use super::refs::{self, Name, Role};
 use super::thread::{Thread, Threads, Tip};
-use super::{Source, Space, Store, View, space};
+use super::{Source, Space, Store, ThreadFault, View, space};
 use crate::error::Result;
 use crate::proposal::ProposalId;
 
@@ -55,6 +55,15 @@ impl Store {
     pub fn has_fetched_nothing(&self) -> Result<bool> {
         let Some(private) = self.repository().private()? else { return Ok(false) };
         Ok(private.read(EMPTY_REMOTE)?.is_some())
+    }
+
+    /// Names of shared refs of this clone that lead to a damaged thread.
+    pub fn damaged_refs(&self) -> Result<BTreeSet<String>> {
+        let faults = self.view()?.troubles()?.into_iter();
+        let faults = faults.filter(|fault| fault.code == super::codes::THREAD_DAMAGED.id);
+        let name =
+            |it: ThreadFault| it.name.strip_prefix(refs::SHARED).unwrap_or(&it.name).to_owned();
+        Ok(faults.map(name).collect())
     }
 
     /// What was fetched from `remote`, by full name. Refs of another remote whose name begins with

@@ -20,13 +20,21 @@ pub(super) struct Directory {
 }
 
 impl Directory {
-    /// Compares the refs `own` with those in `fetched` below `above`.
-    pub(super) fn compare(store: &Store, fetched: &Refs, above: &str, own: &Refs) -> Result<Self> {
+    /// Compares the refs `own` with those in `fetched` below `above`. Leaves out the names in
+    /// `damaged`: nobody could read them, and the remote may have them whole.
+    pub(super) fn compare(
+        store: &Store,
+        fetched: &Refs,
+        above: &str,
+        own: &Refs,
+        damaged: &BTreeSet<String>,
+    ) -> Result<Self> {
         let mut differing = Vec::new();
         let mut there = Refs::new();
         for (name, at) in fetched {
             let Some(rest) = name.strip_prefix(above) else { continue };
             if own.get(rest) != Some(at)
+                && !damaged.contains(rest)
                 && let Some(found) = store.remote_ref(name)
             {
                 differing.push((rest.to_owned(), *at, found, name.clone()));
@@ -38,7 +46,8 @@ impl Directory {
             found.settle(store, own, &there, differing)?;
         }
         let is_other = |rest: &&String| there.get(*rest) != own.get(*rest);
-        let send = own.iter().filter(|(rest, _)| is_other(rest) && !found.foreign.contains(rest));
+        let is_refused = |rest| found.foreign.contains(rest) || damaged.contains(rest);
+        let send = own.iter().filter(|(rest, _)| is_other(rest) && !is_refused(rest));
         found.send = send.map(|(rest, at)| (rest.clone(), *at)).collect();
         Ok(found)
     }

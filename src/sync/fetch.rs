@@ -71,7 +71,7 @@ pub(super) fn fetch(
         let report = FetchReport::parse(&answered.stderr);
         // With 1 and no refused ref git has not come to the list, which would look empty.
         if !answered.ok() && (answered.status != 1 || report.refused.is_empty()) {
-            return Err(failed(request.remote, &answered.stderr));
+            return Err(failed(request.remote, &answered));
         }
         crate::failpoint!("sync.fetched");
         if report.is_changed {

@@ -21,8 +21,9 @@ use serde::Serialize;
 
 use self::directory::Directory;
 use crate::error::{Error, Result};
+use crate::git::GitOutput;
 use crate::proposal::ProposalId;
-use crate::store::{Refs, Role, Store, fetched_directory, push_directory};
+use crate::store::{Refs, Role, Store, codes as store_codes, fetched_directory, push_directory};
 
 pub mod codes {
     crate::codes! {
@@ -77,7 +78,7 @@ pub struct SyncAnswer {
 /// A ref that was not sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RefusedRef {
-    /// `not_sendable`, `push_refused` or `clone_copied`.
+    /// `not_sendable`, `thread_damaged`, `push_refused` or `clone_copied`.
     pub code: &'static str,
     /// The ref at the remote.
     pub name: String,
@@ -139,8 +140,10 @@ fn push_once(
 ) -> Result<bool> {
     let own = store.shared_refs()?;
     let Some(mut clone) = store.clone_id().filter(|_| !own.is_empty()) else { return Ok(false) };
+    let damaged = store.damaged_refs()?;
     let compare = |clone: &str| {
-        Directory::compare(store, fetched, &fetched_directory(request.remote, clone), &own)
+        let above = fetched_directory(request.remote, clone);
+        Directory::compare(store, fetched, &above, &own, &damaged)
     };
     let mut directory = compare(&clone)?;
     if !directory.foreign.is_empty() {
@@ -161,9 +164,13 @@ fn push_once(
         }
     }
     let unsent = sendable::remove_unsendable(store, request.remote, fetched, &mut directory.send)?;
-    let unsent = unsent.into_iter().map(|(rest, why)| {
-        RefusedRef::new(&codes::NOT_SENDABLE, push_directory(&clone) + &rest, why)
-    });
+    let unsent = unsent.into_iter().map(|(rest, why)| (rest, why, &codes::NOT_SENDABLE));
+    let why = "no events here, as after `git filter-repo`; `aye doctor` names the remedy";
+    let damaged = damaged.iter().filter(|rest| own.contains_key(*rest));
+    let damaged = damaged.map(|rest| (rest.clone(), why.to_owned(), &store_codes::THREAD_DAMAGED));
+    let unsent = unsent
+        .chain(damaged)
+        .map(|(rest, why, code)| RefusedRef::new(code, push_directory(&clone) + &rest, why));
     let mut refused: Vec<RefusedRef> = answer.refused.drain(..).chain(unsent).collect();
     let pushed = push::push(store, request, &clone, &directory)?;
     let is_thread = |rest: &&String| ObjectId::from_hex(rest.as_bytes()).is_ok();
@@ -210,14 +217,8 @@ pub fn require_remote(store: &Store, remote: &str) -> Result<()> {
     .hint(hint))
 }
 
-fn failed(remote: &str, stderr: &[u8]) -> Error {
-    let said = String::from_utf8_lossy(stderr);
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let words = ["fatal: ", "error: ", "remote: ", "ssh: "];
-    let is_reason = |line: &&&str| words.iter().any(|word| line.starts_with(word));
-    let reasons: Vec<&str> = lines.iter().filter(is_reason).copied().take(3).collect();
-    let why = if reasons.is_empty() { lines.last().copied().unwrap_or("no answer") } else { "" };
-    let message = format!("{remote}: {}{why}", reasons.join("; "));
+fn failed(remote: &str, answer: &GitOutput) -> Error {
+    let message = format!("{remote}: {}", answer.reason());
     Error::new(&codes::REMOTE_FAILED, message).hint(format!(
         "nothing is lost: try again later; `git ls-remote {remote}` shows whether git reaches it"
     ))

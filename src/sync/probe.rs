@@ -17,5 +17,5 @@ pub fn probe(store: &Store, remote: &str, prompts: bool) -> Result<()> {
     let refspec = format!("{object}:{}{object}", push_directory(&clone));
     let git = store.repository().git()?.may_prompt(prompts);
     let tried = git.args(["push", "--dry-run", "--no-verify", remote, &refspec]).answer()?;
-    if tried.ok() { Ok(()) } else { Err(failed(remote, &tried.stderr)) }
+    if tried.ok() { Ok(()) } else { Err(failed(remote, &tried)) }
 }

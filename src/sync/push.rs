@@ -5,6 +5,7 @@ use bstr::ByteSlice as _;
 use super::directory::Directory;
 use super::{RefusedRef, SyncRequest, codes, failed};
 use crate::error::Result;
+use crate::git::GitOutput;
 use crate::store::{Store, fetch_refspec, push_directory};
 
 /// Refs of one command line, which the system limits.
@@ -55,19 +56,20 @@ pub(super) fn push(
             .answer()?;
         crate::failpoint!("sync.pushed");
         let known = report.sent.len() + report.deleted + report.refused.len();
-        report.read(&pushed.stdout, &above);
+        report.read(&pushed, &above);
         let is_answered = report.sent.len() + report.deleted + report.refused.len() > known;
         if !pushed.ok() && !is_answered && !report.is_behind {
-            return Err(failed(request.remote, &pushed.stderr));
+            return Err(failed(request.remote, &pushed));
         }
     }
     Ok(report)
 }
 
 impl PushReport {
-    /// Parses lines `flag TAB from:to TAB summary (reason)`.
-    fn read(&mut self, stdout: &[u8], above: &str) {
-        for line in stdout.lines() {
+    /// Parses lines `flag TAB from:to TAB summary (reason)`. The server's own words are about any
+    /// of the refs that it refused.
+    fn read(&mut self, pushed: &GitOutput, above: &str) {
+        for line in pushed.stdout.lines() {
             let line = line.to_str_lossy();
             let mut fields = line.splitn(3, '\t');
             let (Some(flag), Some(names), Some(why)) =
@@ -88,6 +90,10 @@ impl PushReport {
                 }
                 "!" => {
                     let name = name.to_owned();
+                    let why = match pushed.remote_words() {
+                        said if said.is_empty() => why.to_owned(),
+                        said => format!("{why}: {said}"),
+                    };
                     self.refused.push(RefusedRef::new(&codes::PUSH_REFUSED, name, why));
                 }
                 _ => {}
@@ -111,10 +117,14 @@ mod tests {
             !\t06:refs/aye/by/c/6\t[rejected] (fetch first)\n\
             Done\n";
         let mut report = PushReport::default();
-        report.read(said.as_bytes(), "refs/aye/by/c/");
+        let words = b"remote: ask ops        \nremote: \nTo /srv/team\n".to_vec();
+        let pushed = GitOutput { status: 1, stdout: said.into(), stderr: words };
+        report.read(&pushed, "refs/aye/by/c/");
         assert_eq!(report.sent, ["1", "3"]);
         assert_eq!((report.deleted, report.is_behind), (1, true));
-        let refused: Vec<&str> = report.refused.iter().map(|it| &*it.name).collect();
-        assert_eq!(refused, ["refs/aye/by/c/5"]);
+        let refused: Vec<(&str, &str)> =
+            report.refused.iter().map(|it| (&*it.name, &*it.why)).collect();
+        let why = "[remote rejected] (pre-receive hook declined): ask ops";
+        assert_eq!(refused, [("refs/aye/by/c/5", why)]);
     }
 }

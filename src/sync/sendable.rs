@@ -6,7 +6,6 @@
 //! `--strict`, which would fetch what a partial clone lacks in order to follow each link.
 
 use crate::error::{Error, Result};
-use crate::git::GitOutput;
 use crate::store::{Refs, Store};
 
 /// Removes the refs from `send` whose objects git refuses, and returns them with git's reason.
@@ -60,19 +59,12 @@ fn fault(store: &Store, refs: &[(String, String)], known: &str) -> Result<Option
         .stdin(tips + known)
         .answer()?;
     if !packed.ok() {
-        return Ok(Some(reason(&packed)));
+        return Ok(Some(packed.reason()));
     }
     let id = String::from_utf8_lossy(&packed.stdout).trim().to_owned();
     let pack = directory.path().join(format!("pack-{id}.pack"));
     let index = directory.path().join("index.idx");
     let checked =
         git()?.args(["index-pack", "--fsck-objects", "-o"]).arg(index).arg(pack).answer()?;
-    Ok((!checked.ok()).then(|| reason(&checked)))
-}
-
-fn reason(answer: &GitOutput) -> String {
-    let said = String::from_utf8_lossy(&answer.stderr).into_owned();
-    let line = said.lines().find(|line| line.starts_with("error: "));
-    let line = line.or_else(|| said.lines().last()).unwrap_or_default();
-    line.trim_start_matches("error: ").trim_start_matches("fatal: ").to_owned()
+    Ok((!checked.ok()).then(|| checked.reason()))
 }

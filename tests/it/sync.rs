@@ -145,6 +145,13 @@ fn enabling_names_what_will_be_seen() {
     assert!(run.err().contains(&stacked) && run.out().contains("3 sent"), "{run}");
     assert_eq!(refs(&origin, &["refs/aye"]).len(), 3);
     assert_eq!(ada.git(&["config", "aye.syncRemote"]), "origin");
+    // A colleague is told what enabling has brought.
+    let bob = clone(&origin);
+    for name in refs(&bob, &["refs/aye"]) {
+        bob.git(&["update-ref", "-d", &format!("refs/aye/{name}")]);
+    }
+    let run = bob.aye(&["sync", "--enable", "origin", "--yes"]).ok();
+    assert!(run.out().contains("3 received") && run.out().contains(&stacked), "{run}");
 }
 
 #[test]
@@ -369,6 +376,30 @@ fn content_that_servers_refuse_is_in_no_pack() {
     assert_eq!(status(&bob, &fine), "pending");
 }
 
+/// As after `git filter-repo`, which rewrites all refs without the headers of events.
+#[test]
+fn thread_that_was_rewritten_is_not_sent_and_the_fetched_copy_heals_it() {
+    let Team { origin, ada, .. } = team();
+    let (id, fine) = (propose(&ada, "a.txt", "one", "ONE"), propose(&ada, "b.txt", "b", "B"));
+    sync(&ada);
+    let (clone, at) = (name(&ada), thread(&ada, &id));
+    let own = format!("refs/aye/p/{at}");
+    let there = tip(&ada, &at);
+    let empty = ada.git(&["commit-tree", "-m", "rewritten", &format!("{own}^{{tree}}")]);
+    ada.git(&["update-ref", &own, empty.trim()]);
+    comment(&ada, &fine, "well");
+    let run = ada.aye(&["sync", "--json"]).exits(4);
+    let answer = run.json()["remotes"][0].clone();
+    assert_eq!((len(&answer["sent"]), len(&answer["refused"])), (1, 1), "{answer:#}");
+    assert_eq!(answer["refused"][0]["code"], "thread_damaged");
+    assert_eq!(name(&ada), clone);
+    let clone = clone.expect("a name");
+    assert_eq!(origin.git(&["rev-parse", &format!("refs/aye/by/{clone}/{at}")]), there);
+    ada.git(&["update-ref", &own, &format!("refs/aye/remotes/origin/{clone}/{at}")]);
+    assert_eq!(status(&ada, &id), "pending");
+    is_quiet(&ada);
+}
+
 #[test]
 fn refusal_of_the_server_is_named_and_other_refs_go() {
     let Team { origin, ada, .. } = team();
@@ -379,7 +410,9 @@ fn refusal_of_the_server_is_named_and_other_refs_go() {
         &format!("case $1 in *{at}) echo 'not \x1b[31mthis one' >&2; exit 1;; esac"),
     );
     let run = ada.aye(&["sync"]).exits(4);
-    assert!(run.err().contains("push_refused") && run.err().contains(&id), "{run}");
+    for text in ["push_refused", &id, "this one"] {
+        assert!(run.err().contains(text), "{run}");
+    }
     assert!(!run.err().contains('\u{1b}'));
     let left = there(&origin, &name(&ada).expect("a name"));
     assert!(left.len() == 1 && left[0].contains(&thread(&ada, &other)), "{left:?}");

@@ -23,7 +23,9 @@ macro_rules! known {
 
 known! {
     "thread_damaged", "a ref of a thread has an unreadable commit; aye ignores this ref",
-        "restore the object from a backup or another clone, or fetch it: git fetch --refetch REMOTE";
+        "restore the object from a backup or another clone, or fetch it: git fetch --refetch REMOTE; \
+         after a rewrite of all refs, `git update-ref refs/aye/p/ID refs/aye/remotes/REMOTE/CLONE/ID` \
+         takes the fetched copy";
     "thread_incomplete", "this clone lacks the beginning of a thread, as in a shallow clone",
         "git fetch --unshallow REMOTE 'refs/aye/by/*:refs/aye/remotes/REMOTE/*'";
     "thread_too_long", "a ref of a thread has more events than aye reads",

@@ -38,8 +38,10 @@ const EXAMPLES: &str = include_str!("examples.md");
 
 fn sentence(text: &str) -> String {
     let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
-    let is_command = ["aye ", "git "].iter().any(|name| text.starts_with(name));
-    let first = if is_command { first.to_owned() } else { first.to_uppercase() };
+    // A command, or the name of a file or setting.
+    let is_name = ["aye ", "git "].iter().any(|name| text.starts_with(name))
+        || text.split(' ').next().is_some_and(|word| word.contains('.'));
+    let first = if is_name { first.to_owned() } else { first.to_uppercase() };
     format!("{first}{rest}.")
 }
 
