@@ -16,8 +16,9 @@ use crate::text::{counted, escape};
 
 #[derive(Debug, clap::Args)]
 pub struct RemoveArgs {
-    /// Remove all that aye keeps of this repository instead: proposals, decisions, refs, caches,
-    /// hooks, sessions and settings. Files that git tracks stay.
+    /// Remove aye from this clone instead: refs with proposals and decisions, caches, hooks,
+    /// sessions, the section in AGENTS.md, aye.gate, aye.syncRemote, aye.syncAfter and the settings
+    /// of --git-log. Other settings, .agent-memory/ and refs at remotes stay.
     #[arg(long, conflicts_with_all = ["name", "agents", "git_log"])]
     pub remove: bool,
     /// With --remove: do not ask.
