@@ -25,7 +25,8 @@ use crate::text::escape;
 ///
 /// Without options: proposals that are pending, sent back, in conflict, contested or about to
 /// expire. --staged and --range look at commits. Each finding has one line and a remedy. Warnings,
-/// such as a pending proposal, fail with --fail-on any. A clone without events is refused with 2.
+/// such as a pending proposal, fail with --fail-on any. Exits with 2 in a clone without events if a
+/// commit of the range names a proposal, or, without options, if aye.clone is unset.
 ///
 /// With --range, a commit that names a proposal must have the approved content (content_differs,
 /// marked_without_approval, not_applied, contested), no other file (extra_file), and the right
