@@ -256,35 +256,36 @@ fn wrong_value(at: &str, table: &toml::Table, message: &str) -> PolicyError {
 /// The file that `aye init` writes.
 pub fn template(repository: &str) -> String {
     format!(
-        r#"# What this repository asks of everybody who works in it. The committed version holds; the one in
-# the work tree can only make it stricter. An unknown key closes the gate.
+        r#"# The policy of this repository. aye uses the stricter value of HEAD and the work tree. An unknown
+# key closes the gate.
 
-# Names this repository in statements of decisions. Keep it.
+# The id of this repository in decisions. Do not change it.
 repository = "{repository}"
 
-# A patch of an agent's that is to be applied at once (apply_patch, aye patch) becomes a proposal. A clone that
-# `aye init` has run in says so too, in `git config aye.gate`.
+# The gate is closed: a direct patch of an agent (apply_patch, aye patch) becomes a proposal. To open
+# it, commit false here and set aye.gate to false in git's configuration.
 gate = true
 
-# Which proposals an agent may mark as applied or rejected through the `changes` tool: "none", "own".
+# Proposals that an agent may mark as applied or rejected through the `changes` tool: "none" or "own".
 # agents_may_mark = "none"
 
-# A build machine may apply proposals.
+# true: a build machine may apply proposals.
 # ci_may_apply = false
 
-# How many persons have to ask before `aye purge` removes something: 1 or 2.
+# The number of people who must ask for a purge: 1 or 2.
 # purge_persons = 1
 
-# Files that instruct agents, beside CLAUDE.md, AGENTS.md and the like: globs.
+# More files that instruct agents, besides CLAUDE.md, AGENTS.md and others: globs.
 # instruction_files = []
 
-# Files of which `aye check --range` lets no change pass without an approved proposal: an agent's, or everybody's.
+# Globs of files: `aye check --range` requires an approved proposal for an agent's changes, or for all
+# changes.
 # [require_proposal]
 # agents = []
 # all = []
 
-# What a decision needs: "terminal" (a person answers there) or "flag" (--yes is enough). Files of memory are
-# sensitive paths, so that a decision on memory needs the stricter of the two.
+# The evidence that a decision needs: "terminal" (a person answers a question) or "flag" (--yes
+# suffices). Memory files are also sensitive paths, so memory needs the stricter value of the two.
 # [evidence]
 # memory = "terminal"
 # sensitive = "terminal"
