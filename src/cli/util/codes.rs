@@ -65,7 +65,7 @@ fn reports() -> [(&'static str, Vec<Row>); 2] {
 pub fn page() -> String {
     let mut page = "# Troubleshooting by code\n\n\
         Every error prints a stable code: `error[not_pending]: …`. Find the code below, or ask \
-        `aye help codes CODE`\nfor an explanation with an example. The line that begins with \
+        `aye help codes CODE`\nfor an explanation, often with an example. The line that begins with \
         `hint:` names the next command.\n\n## Exit statuses\n| Status | Meaning |\n|---|---|\n"
         .to_owned();
     for exit in Exit::ALL {
