@@ -43,7 +43,7 @@ mod draft;
 
 pub use draft::Draft;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 
 use crate::error::Result;
 use crate::proposal::{Actor, ActorKind, Caller, Proposal};
@@ -58,6 +58,13 @@ pub struct Session<'a> {
 }
 
 impl Session<'_> {
+    /// The same session `milliseconds` later, for each further proposal of a stack: relations go by
+    /// age, and ids do not ascend.
+    pub fn later(&self, milliseconds: usize) -> Self {
+        let later = i64::try_from(milliseconds).map_or(Duration::zero(), Duration::milliseconds);
+        Self { store: self.store, caller: self.caller.clone(), now: self.now + later }
+    }
+
     /// The agent's session, from its harness or `AYE_SESSION`.
     pub fn session(&self) -> Option<&str> {
         if self.caller.actor.kind != ActorKind::Agent {

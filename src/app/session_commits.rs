@@ -46,10 +46,10 @@ pub fn submit_commits(
         }
     }
     let (mut reports, mut on) = (Vec::new(), None);
-    for (description, draft) in drafts {
+    for (at, (description, draft)) in drafts.into_iter().enumerate() {
         let lines = counts(draft.changeset());
         let details = Details { description, ..Details::default() };
-        let outcome = propose(session, Draft { on: on.take(), ..draft }, details)?;
+        let outcome = propose(&session.later(at), Draft { on: on.take(), ..draft }, details)?;
         let revision = outcome.proposal.current().event.clone();
         on = Some(On { proposal: outcome.proposal.id.clone(), revision });
         let outcome = Some(SubmitOutcome::Proposed(outcome));

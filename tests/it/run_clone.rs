@@ -204,6 +204,9 @@ fn commits_are_proposed_one_on_the_other_and_the_rest_behind_them() {
     assert_eq!(all.len(), 3, "{list:#}");
     assert_eq!(of("One")["description"], "One\n\nBecause.");
     assert_eq!(of("Two")["stands_on"][0], of("One")["proposal_id"]);
+    let at = |why: &str| all.iter().position(|one| one == of(why));
+    assert!(at("One") < at("Two"), "{list:#}");
+    assert!(of("One")["created_at"].as_str() < of("Two")["created_at"].as_str(), "{list:#}");
     assert_eq!(of("What robo left")["file_path"], "src/a.txt");
     // One commit is the whole.
     script(&repo, &["--split-commits"], "echo z >z; git add z; git commit -qm Z; echo zz >>z")

@@ -85,6 +85,33 @@ fn a_branch_becomes_proposals_and_a_branch_again() {
 }
 
 #[test]
+fn commits_of_one_line_are_a_stack_in_their_order() {
+    for _ in 0..3 {
+        let repo = Repo::with(&[("f", "0\n")]);
+        repo.git(&["switch", "-q", "-c", "topic"]);
+        for n in ["1\n", "2\n", "3\n", "4\n", "5\n"] {
+            repo.write("f", repo.text("f") + n);
+            repo.commit(n.trim());
+        }
+        repo.git(&["switch", "-q", "main"]);
+        let ids = stack(&repo, "main..topic");
+        let list = repo.aye(&["list", "--json"]).ok().json();
+        for (at, id) in ids.iter().enumerate() {
+            let one = &list["proposals"][at];
+            assert_eq!(one["proposal_id"], id.as_str());
+            assert_eq!(
+                one["stands_on"].get(0),
+                at.checked_sub(1).map(|at| ids[at].as_str().into()).as_ref()
+            );
+        }
+        let tip = repo.at_revision(&ids[4]);
+        repo.aye(&["apply", &tip, "--with-lower", "--branch", "again", "--yes"]).ok();
+        let tree = |of: &str| repo.git(&["log", "--format=%T", &format!("main..{of}")]);
+        assert_eq!(tree("again"), tree("topic"));
+    }
+}
+
+#[test]
 fn a_branch_is_made_whole_or_not_at_all() {
     let repo = Repo::with(&[("n.txt", NUMBERS), ("a.txt", "a\n")]);
     let one = propose(&repo, "n.txt", "3\n", "three\n");

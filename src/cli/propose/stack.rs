@@ -50,8 +50,8 @@ pub(super) fn run(
         return Err(Error::new(&NO_CHANGE, message).hint("`git log A..B` lists its commits"));
     }
     let (mut proposals, mut warnings, mut lines) = (Vec::new(), Vec::new(), String::new());
-    for draft in drafts {
-        let recorded = propose::propose(session, draft, details.clone())?;
+    for (at, draft) in drafts.into_iter().enumerate() {
+        let recorded = propose::propose(&session.later(at), draft, details.clone())?;
         warnings.extend(recorded.warnings.iter().cloned());
         let title = recorded.proposal.title();
         let title =
