@@ -147,18 +147,25 @@ impl<F: Fn(&str) -> Option<&'static str>> Page<'_, F> {
     }
 }
 
-/// The widest column gives way until the table fits.
+/// The widest column gives way until the table fits, but keeps its longest word.
 fn widths(rows: &[Vec<String>], columns: usize) -> Vec<usize> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widest = |at: usize| {
         rows.iter().filter_map(|row| row.get(at)).map(|cell| width::of(cell)).max().unwrap_or(0)
     };
+    let longest = |at: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(at));
+        let words = cells.flat_map(|cell| width::wrap_words(cell, NARROWEST));
+        words.map(|word| width::of(&word)).max().unwrap_or(0).max(NARROWEST)
+    };
+    let least: Vec<usize> = (0..count).map(longest).collect();
     let mut widths: Vec<usize> = (0..count).map(widest).collect();
     let room = columns.saturating_sub(GAP * count.saturating_sub(1));
     while widths.iter().sum::<usize>() > room {
-        match widths.iter_mut().max() {
-            Some(wide) if *wide > NARROWEST => *wide -= 1,
-            _ => break,
+        let may_shrink = widths.iter_mut().zip(&least).filter(|(wide, least)| **wide > **least);
+        match may_shrink.max_by_key(|(wide, _)| **wide) {
+            Some((wide, _)) => *wide -= 1,
+            None => break,
         }
     }
     widths

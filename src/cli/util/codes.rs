@@ -42,7 +42,8 @@ fn sentence(text: &str) -> String {
     let is_name = ["aye ", "git "].iter().any(|name| text.starts_with(name))
         || text.split(' ').next().is_some_and(|word| word.contains('.'));
     let first = if is_name { first.to_owned() } else { first.to_uppercase() };
-    format!("{first}{rest}.")
+    // A refspec's asterisks are no emphasis.
+    format!("{first}{rest}.").replace('*', "\\*")
 }
 
 /// Code, meaning and remedy.
