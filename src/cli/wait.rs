@@ -51,8 +51,14 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
     if args.any {
         return any(context, &store, limit);
     }
+    let known = |id| store.view()?.resolve(id);
     let id = match &args.which.id {
-        Some(id) => store.view()?.resolve(id)?,
+        // Another clone may have proposed it.
+        Some(id) if args.sync.is_some() && known(id).is_err() => {
+            sync::fetch(&store, context)?;
+            known(id)?
+        }
+        Some(id) => known(id)?,
         None => args.which.find(context, &store.view()?)?.id,
     };
     let document = fetching(context, &store, &id, args)?;
