@@ -61,7 +61,8 @@ impl Hook {
         }
     }
 
+    /// The line for a hook of another's, which colleagues without aye may run too.
     pub fn line(self) -> String {
-        format!("aye hooks run {} \"$@\"", self.name())
+        format!("! command -v aye >/dev/null || aye hooks run {} \"$@\"", self.name())
     }
 }
