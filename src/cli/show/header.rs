@@ -42,7 +42,8 @@ pub fn header(proposal: &Proposal, facts: &Facts<'_>, palette: &Palette) -> Stri
         header.decision(decision);
     }
     header.other_decisions();
-    for commit in &proposal.commits {
+    let shown = proposal.decision().and_then(|decision| decision.commit.as_ref());
+    for commit in proposal.commits.iter().filter(|commit| Some(*commit) != shown) {
         header.field("commit", escape::line(commit));
     }
     for result in &proposal.checks {
