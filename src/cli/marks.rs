@@ -50,6 +50,7 @@ pub fn of(
     match summary.status {
         status if Some(status) == ordinary => {}
         Status::Pending => add(Role::Plain, "pending".into()),
+        Status::Applied if summary.is_partial => add(Role::Good, "applied in part".into()),
         Status::Applied => add(Role::Good, "applied".into()),
         Status::Rejected => add(Role::Bad, "rejected".into()),
         Status::Expired => add(Role::Dim, "expired".into()),

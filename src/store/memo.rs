@@ -25,7 +25,7 @@ use crate::beneath::Access;
 use crate::changeset::RepoPath;
 use crate::changeset::hunks::Lines;
 use crate::error::Result;
-use crate::proposal::event::{On, Subject};
+use crate::proposal::event::{On, RevisionReason, Subject};
 use crate::proposal::steps::{self, FileStep};
 use crate::proposal::{ChangeRecord, Data, Entry, Proposal, ProposalId, State, Status, fold};
 
@@ -313,6 +313,7 @@ impl Summary {
             author: named(&current.actor.name),
             approvals: approvals.split_off(approvals.len().saturating_sub(MOST_APPROVALS)),
             is_undone: !proposal.undone.is_empty(),
+            is_partial: current.reason == RevisionReason::Partial,
             target_ref: target.map(|name| capped(name, MOST_LISTED)),
             space: thread.space,
         }

@@ -68,6 +68,8 @@ pub struct Summary {
     /// The newest approvals by people that wrote nothing, oldest first.
     pub approvals: Vec<Approval>,
     pub is_undone: bool,
+    /// The current revision is what a person took of an earlier one.
+    pub is_partial: bool,
     /// Full name of the branch that the current revision was made on.
     pub target_ref: Option<String>,
     pub space: Space,

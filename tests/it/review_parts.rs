@@ -45,6 +45,7 @@ fn what_nobody_reads_comes_last_as_one_decision() {
     assert_eq!(repo.text("api.rs"), lines(|n| n == 5));
     let shown = repo.item(&id);
     assert_eq!(shown["status"], "applied");
+    repo.aye(&["list", "--status", "all"]).ok().says("applied in part");
 }
 
 #[test]

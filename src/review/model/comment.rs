@@ -3,6 +3,7 @@
 use super::review::UnitKind;
 use super::session::ReviewSession;
 use crate::proposal::event::{Comment, CommentKind};
+use crate::text;
 
 /// Parses `12: why` and `12-14: why`; lines count from 1.
 fn numbered(text: &str) -> Option<((u32, u32), &str)> {
@@ -26,12 +27,18 @@ impl ReviewSession {
     /// Parses a comment on the current unit's line, or on lines of the proposed file (`12: …`,
     /// `12-14: …`). A leading `?` asks; `!` suggests, with a replacement that follows later. `None`
     /// without text.
-    pub fn comment(&self, text: &str) -> Option<Comment> {
+    ///
+    /// # Errors
+    /// One sentence if the file has no such lines.
+    pub fn comment(&self, text: &str) -> Result<Option<Comment>, String> {
         let file = self.review().map(|review| review.file_of(self.unit_index()));
         let count = file.map_or(0, |file| file.diff.after().len());
         let is_there =
             |(first, last): (u32, u32)| 1 <= first && first <= last && last as usize <= count;
-        let named = numbered(text).filter(|(lines, _)| is_there(*lines));
+        let named = numbered(text);
+        if named.is_some_and(|(lines, _)| !is_there(lines)) {
+            return Err(format!("the file has {}", text::counted(count, "line")));
+        }
         let (kind, body) = wanted(named.map_or(text, |(_, rest)| rest));
         let lines = match (named, &kind) {
             (Some((lines, _)), _) => Some(lines),
@@ -39,16 +46,16 @@ impl ReviewSession {
             (None, _) => self.comment_line().map(|line| (line, line)),
         };
         if body.is_empty() && kind != CommentKind::Suggestion {
-            return None;
+            return Ok(None);
         }
-        Some(Comment {
+        Ok(Some(Comment {
             body: body.to_owned(),
             path: file.map(|file| file.path.clone()),
             line: lines.map(|(first, _)| first),
             end_line: lines.and_then(|(first, last)| (first < last).then_some(last)),
             kind,
             ..Comment::default()
-        })
+        }))
     }
 
     /// The unit's first added line, else the first context line. From 1; `None` without text.

@@ -18,10 +18,10 @@ impl Terminal<'_> {
             Some(line) => format!(
                 "Comment on line {line} (N: or N-M: other lines; ? asks, ! suggests; Esc: none): "
             ),
-            None => "Comment (? asks; Esc: none): ".to_owned(),
+            None => "Comment (N: or N-M: on lines; ? asks; Esc: none): ".to_owned(),
         };
-        let text = self.console.line(&prompt, "")?;
-        match text.and_then(|text| self.session.comment(&text)) {
+        let comment = self.console.read_line(&prompt, |text| self.session.comment(text))?;
+        match comment.flatten() {
             Some(comment) if comment.kind == CommentKind::Suggestion => Ok(self.suggest(comment)?),
             comment => Ok(comment),
         }
@@ -39,6 +39,11 @@ impl Terminal<'_> {
         let Some(edited) = self.edited(&path, &lines)? else { return Ok(None) };
         let is_same = edited == lines;
         let why = match String::from_utf8(edited) {
+            _ if is_same && !comment.body.is_empty() => {
+                comment.kind = CommentKind::Plain;
+                self.console.dim("unchanged, so it is a comment without a suggestion")?;
+                return Ok(Some(comment));
+            }
             _ if is_same => "unchanged, so nothing is suggested",
             Ok(text) if text.len() <= MOST_SUGGESTED => {
                 comment.replacement = Some(text);

@@ -5,7 +5,7 @@ use super::earlier_comments::{noun, on};
 use super::{Terminal, overview};
 use crate::error::Result;
 use crate::render::diff::Layout;
-use crate::review::model::Action;
+use crate::review::model::{Action, Refusal};
 use crate::text::escape;
 
 /// Context lines that `+` adds.
@@ -111,11 +111,19 @@ impl Terminal<'_> {
     }
 
     fn search(&mut self) -> AskResult<Option<String>> {
-        let Some(text) = self.console.line("Search (Esc: do not): ", "")? else { return Ok(None) };
-        if !text.is_empty() {
-            self.last_search = text;
+        loop {
+            let line = self.console.line("Search (Esc: do not): ", "")?;
+            let Some(text) = line else { return Ok(None) };
+            if !text.is_empty() {
+                self.last_search = text;
+            }
+            let (at, text) = (self.session.unit_index(), &self.last_search);
+            let found = self.session.review().and_then(|review| review.search(at, text));
+            if text.is_empty() || found.is_some() {
+                return Ok(Some(text.clone()).filter(|text| !text.is_empty()));
+            }
+            self.console.dim(Refusal::NOT_FOUND.0)?;
         }
-        Ok((!self.last_search.is_empty()).then(|| self.last_search.clone()))
     }
 
     fn wanted_changes(&self) -> AskResult<Option<String>> {
