@@ -125,6 +125,7 @@ fn help_prints_the_pages_of_the_documentation() {
     }
     repo.aye(&["help", "review"]).says("aye review --help");
     repo.aye(&["help", "codes", "not_pending"]).ok().says("not_pending").says("$ aye ");
+    repo.aye(&["--color", "never", "help", "codes", "no_such_code"]).fails("usage", 2);
     repo.aye(&["help", "apply"]).ok().says("Usage: aye apply");
     let programs =
         std::path::Path::new(env!("CARGO_BIN_EXE_git-aye")).parent().expect("a directory");
