@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use chrono::Duration;
 
 use super::Context;
+use crate::app::check::require_events;
 use crate::memory::DIR;
 use crate::memory::settings::{Settings, manifest, schema};
 use crate::repository::{idle, policy};
@@ -56,10 +57,18 @@ fn has_valid_policy(top: &Path) -> bool {
     }
 }
 
+/// False, with a note, if this clone has no event and may not have fetched any.
+pub(super) fn fetched(context: &Context, store: &Store, view: &View) -> bool {
+    let Err(error) = require_events(store, view, None) else { return true };
+    let hint = error.hint_text().unwrap_or_default();
+    context.note(&format!("note: {}; {hint}", error.message()));
+    false
+}
+
 /// Stamps that nothing is pending or contested, unless refs have moved since `view`. Trouble in
 /// threads prevents the stamp: every run reports it.
 pub(super) fn stamp(context: &Context, store: &Store, view: &View) {
-    if !view.troubles().is_ok_and(|found| found.is_empty()) {
+    if !view.troubles().is_ok_and(|found| found.is_empty()) || !fetched(context, store, view) {
         return;
     }
     // A session's git directory belongs to its agent.

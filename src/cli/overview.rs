@@ -49,8 +49,10 @@ pub fn run(context: &mut Context) -> Result<Exit> {
         _ => String::new(),
     };
     context.print(format!("{}\n{table}", line(&found.counts)).as_bytes())?;
-    if found.counts.pending > 0 {
-        context.note("decide: aye review");
+    match &found.store {
+        _ if found.counts.pending > 0 => context.note("decide: aye review"),
+        Some(store) => drop(idle_stamp::fetched(context, store, &store.view()?)),
+        None => {}
     }
     session::note_unproposed(context);
     Ok(Exit::Done)

@@ -415,6 +415,10 @@ fn a_clone_without_events_says_so_and_one_cause_is_one_finding() {
         assert!(run.err().contains("aye sync --fetch origin"), "{}", run.err());
     }
     bob.aye(&["check", "--range", "HEAD~1..HEAD"]).ok();
+    for args in [&[][..], &["list"], &["review"], &["list"]] {
+        let run = bob.aye(args).ok();
+        assert!(run.err().contains("aye sync --fetch origin"), "{run}");
+    }
     // Of the events of others alone, each commit is unknown for one reason.
     propose(&bob, "src/b.txt", "four", "vier");
     let unknown = findings(&bob, &[], 1);

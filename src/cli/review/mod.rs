@@ -3,7 +3,7 @@
 mod host;
 
 use super::filters::FilterArgs;
-use super::{Context, marks, pager, session};
+use super::{Context, idle_stamp, marks, pager, session};
 use crate::app::review::{self, ReviewQueue, ReviewStore};
 use crate::cli::selection::{self, ProposalArgs};
 use crate::error::{Error, Exit, Result};
@@ -91,6 +91,7 @@ fn review_all(context: &mut Context, mut args: Args) -> Result<Exit> {
     }
     if tickets.is_empty() {
         context.note("nothing is pending");
+        idle_stamp::fetched(context, &store, &view);
         return Ok(Exit::Done);
     }
     if actor.kind == ActorKind::Agent || !context.interactive() {
