@@ -17,10 +17,11 @@ use crate::changeset::plan::ApplyPlan;
 use crate::decide::verdict::{self, PlainVerdict, VerdictDetails};
 use crate::decide::{self, ViewedState};
 use crate::error::{Exit, Result};
+use crate::prompt::short_title;
 use crate::proposal::document::file_path;
 use crate::proposal::rules::Verb;
 use crate::proposal::statement::Target;
-use crate::proposal::{Authority, Proposal, State, Status};
+use crate::proposal::{Authority, DEFAULT_LIFETIME, Proposal, State, Status};
 use crate::repository::Repository;
 use crate::store::Store;
 use crate::text::escape;
@@ -96,7 +97,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         verb: Verb::Undo,
         proposals: std::slice::from_ref(&proposal),
         yes: args.yes,
-        question: &question(&proposal, &args),
+        question: &question(&proposal, args.id.is_some(), is_over),
         command: &format!("aye undo {}{flag}", proposal.id),
     };
     let agreed = if is_no {
@@ -232,11 +233,14 @@ fn is_expired(proposal: &Proposal, now: DateTime<Utc>) -> bool {
     proposal.status(now) == Status::Expired && !is_negative(proposal)
 }
 
-fn question(proposal: &Proposal, args: &Args) -> String {
-    match args.id {
-        Some(_) => format!("Undo {}?", proposal.id),
-        None => format!("Undo {}?", describe(proposal)),
+fn question(proposal: &Proposal, is_named: bool, is_over: bool) -> String {
+    let id = &proposal.id;
+    if is_over {
+        let title = proposal.title().map(|text| format!(" ({})", short_title(text)));
+        let days = DEFAULT_LIFETIME.num_days();
+        return format!("Give {id}{} {days} more days?", title.unwrap_or_default());
     }
+    if is_named { format!("Undo {id}?") } else { format!("Undo {}?", describe(proposal)) }
 }
 
 fn describe(proposal: &Proposal) -> String {
@@ -246,8 +250,7 @@ fn describe(proposal: &Proposal) -> String {
         (State::Rejected(decision), _) => ("rejected", Some(&decision.by)),
         (State::Pending, request) => ("sent back", request.as_ref().map(|request| &request.by)),
     };
-    let about = proposal.title();
-    let about = about.map(|text| format!(", \u{201c}{}\u{201d}", escape::line(text)));
+    let about = proposal.title().map(|text| format!(", \u{201c}{}\u{201d}", short_title(text)));
     let by = by.map(|by| format!(" by {}", escape::name(&by.name)));
     format!(
         "{} ({}{}), {what}{}",

@@ -21,7 +21,7 @@ pub use self::full_screen::FullScreen;
 pub use self::keys::KeyEvent;
 use self::keys::Raw;
 pub use self::pick::pick;
-pub use self::question::{Answer, Key, Look, PASTED, unknown_key};
+pub use self::question::{Answer, Key, Look, PASTED, short_title, unknown_key};
 pub use self::signals::SignalHold;
 
 pub const REASON_WANTED: &str = "a reason, please: the proposer gets it back";

@@ -44,20 +44,27 @@ pub enum Answer {
     End,
 }
 
+/// Text of a proposal in a question, escaped. Its length does not push the verb off the screen.
+pub fn short_title(text: &str) -> String {
+    width::fit(&escape::line(text), 60)
+}
+
 impl Look {
-    /// `Take this hunk [y,n,…]? `
+    /// `Take this hunk [y,n,…]? `, in lines of whole words.
     pub fn question(&self, question: &str, keys: &[Key]) -> String {
+        let columns = self.columns.max(12);
         let keys: Vec<&Key> = keys.iter().filter(|key| key.is_prompted).collect();
-        let question = question.trim_end_matches('?');
-        let last = question.rsplit('\n').next().unwrap_or_default();
+        let lines = width::wrap(question.trim_end_matches('?'), columns);
+        let last = lines.last().map_or(0, |line| width::of(line));
         // The keys stay together, on a line of their own if need be.
-        let (gap, mut used) = match width::of(last) + 2 * keys.len() + 4 {
-            all if all <= self.columns.max(12) => (" ", width::of(last) + 2),
+        let (gap, mut used) = match last + 2 * keys.len() + 4 {
+            all if all <= columns => (" ", last + 2),
             _ => ("\n", 1),
         };
+        let question = lines.join("\n");
         let mut out = self.palette.paint(Role::Title, format_args!("{question}{gap}["));
         for (n, key) in keys.iter().enumerate() {
-            if used + 4 > self.columns.max(12) {
+            if used + 4 > columns {
                 out.push('\n');
                 used = 0;
             }

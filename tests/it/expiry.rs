@@ -232,7 +232,10 @@ fn what_expires_while_the_question_stands_is_not_decided() {
 #[test]
 fn a_person_gives_an_expired_proposal_another_term() {
     let repo = Repo::with(&[("f", "a b\n")]);
-    let args = ["propose", "f", "--old", "a", "--new", "A", "--expires-in", "1h", "-q"];
+    let args = [
+        "propose", "f", "--old", "a", "--new", "A", "--expires-in", "1h", "-q", "-m",
+        "Say it in capitals",
+    ];
     let id = repo.agent("codex", &args).ok().id();
     let undo = ["undo", &id, "--yes"];
     repo.aye(&undo).fails("not_applied", 5);
@@ -240,6 +243,9 @@ fn a_person_gives_an_expired_proposal_another_term() {
     let agent = repo.cmd(&undo).env("AYE_NOW", &at).env("AYE_AGENT", "codex");
     agent.run().fails("human_approval_required", 4);
     later(&repo, &["undo", &id, "--dry-run"]).ok();
+    let mut terminal = Terminal::start(repo.cmd(&undo[..2]).env("AYE_NOW", &at), 30, 100);
+    terminal.sees(&format!("Give {id} (Say it in capitals) 7 more days [y,n,?]?")).types("n");
+    assert_eq!(terminal.ends(), 1);
     assert_eq!(repo.kinds(&id), ["propose"]);
     assert_eq!(later(&repo, &[&undo[..], &["--json"]].concat()).ok().json()["success"], true);
     assert_eq!(repo.kinds(&id), ["extend", "propose"]);

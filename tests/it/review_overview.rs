@@ -186,6 +186,24 @@ fn a_mark_goes_with_the_proposal_that_it_was_about() {
     t.ends();
 }
 
+/// At any width: the verb and the keys come last, and are what a person must read.
+#[test]
+fn a_question_breaks_between_words_and_shows_its_verb() {
+    let repo = Repo::with(&[(".github/workflows/x.yml", "a: 1\n"), ("gone", "1\n")]);
+    let task = ["--task", "T-2 of many that have a long name indeed, and one more word", "-q"];
+    let edit = ["propose", ".github/workflows/x.yml", "--old", "a: 1\n", "--new", "a: 2\n"];
+    repo.agent("gemini", &[&edit[..], &task].concat()).ok();
+    repo.agent("gemini", &[&["propose", "gone", "--delete"][..], &task].concat()).ok();
+    for columns in 60..90 {
+        let cmd = repo.cmd(&["review", "--overview"]).env("TERM", "xterm").env("NO_COLOR", "1");
+        let mut t = Terminal::start(cmd, 60, columns);
+        t.sees("2 pending").sees("]? ").types("A").sees("carry").sees("]? ");
+        t.shows_words("by gemini (2 of carry marks: build, deletes): apply");
+        t.types("n").sees("2 pending").sees("]? ").types("q");
+        t.ends();
+    }
+}
+
 /// Three proposals on one file, each shown on top of the one before, and the question about them; and one
 /// of another agent.
 fn three_on_one_file() -> (Repo, Vec<String>, Terminal) {

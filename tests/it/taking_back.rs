@@ -91,6 +91,32 @@ fn the_id_may_be_left_out_where_one_is_pending() {
 }
 
 #[test]
+fn lines_at_the_terminal_break_between_words() {
+    let repo = scene();
+    let why = "A title that goes on and on, longer than a person reads in a question, and on";
+    let made = [("2\n", "two\n"), ("5\n", "five\n")].map(|(old, new)| {
+        repo.agent("codex", &["propose", "a", "--old", old, "--new", new, "-m", why, "-q"])
+            .ok()
+            .id()
+    });
+    repo.write("a", format!("0\n{}", repo.text("a")));
+    for columns in 60..90 {
+        let show = ["--no-pager", "show", &made[0]];
+        let mut terminal = Terminal::start(repo.cmd(&show), 60, columns);
+        assert_eq!(terminal.ends(), 0);
+        terminal.shows_words("note: since; this is what to them now (aye diff shows");
+    }
+    repo.aye(&["reject", &made[0], &made[1], "--yes", "-m", "no"]).ok();
+    for columns in 60..90 {
+        let mut terminal = Terminal::start(repo.cmd(&["undo"]), 60, columns);
+        terminal.sees("Undo").sees("]? ");
+        terminal.shows_words("(a, “A title that goes …”), rejected by Ada Reviewer");
+        terminal.types("n");
+        terminal.ends();
+    }
+}
+
+#[test]
 fn anything_new_ends_the_wait() {
     let repo = scene();
     propose(&repo, "2\n", "two\n");

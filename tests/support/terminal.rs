@@ -92,6 +92,21 @@ impl Terminal {
         self.screen.screen().contents()
     }
 
+    /// Its rows, each as long as the terminal shows it: a word that breaks at the edge is in two of them.
+    pub fn rows(&self) -> Vec<String> {
+        let (_, columns) = self.cells().size();
+        self.cells().rows(0, columns.get()).map(|row| row.trim_end().to_owned()).collect()
+    }
+
+    /// Asserts that each of these words is whole in a row, and that no row is fuller than the terminal.
+    #[track_caller]
+    pub fn shows_words(&self, words: &str) {
+        let rows = self.rows().join("\n");
+        for word in words.split(' ') {
+            assert!(rows.split_whitespace().any(|it| it == word), "{word:?} is not in:\n{rows}");
+        }
+    }
+
     /// The same, cell by cell, with colours.
     pub fn cells(&self) -> &vt100::Screen {
         self.screen.screen()

@@ -61,7 +61,7 @@ pub struct Args {
 }
 
 pub const PLANNED: &str = "note: the files have changed since; this is what applying it would do to them now \
-     (aye diff --proposed shows what was proposed)\n";
+     (aye diff --proposed shows what was proposed)";
 
 /// `None` if applying does what was proposed.
 ///
@@ -156,7 +156,7 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             show::notice_sparse(context, repository, refusal);
         }
         if !args.proposed && visible.planned && !visible.changes.is_empty() {
-            context.note(PLANNED.trim_end());
+            context.note(PLANNED);
             planned = true;
             changeset = Changeset::new(visible.changes)?;
         }

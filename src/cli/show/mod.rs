@@ -13,7 +13,7 @@ use self::notices::warned;
 use self::readable::Readable;
 use super::diff::DiffArgs;
 use super::selection::ProposalArg;
-use super::{Context, Format, diff, pager};
+use super::{Context, Format, diff, output, pager};
 use crate::app::listing::marks_of;
 use crate::app::quotes;
 use crate::changeset::marks::Mark;
@@ -109,7 +109,8 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
             None
         };
         if planned.is_some() {
-            text.extend(diff::PLANNED.bytes());
+            text.extend(output::wrapped(diff::PLANNED, pager::columns()).bytes());
+            text.push(b'\n');
         }
         let changeset = planned.as_ref().unwrap_or(&readable.changeset);
         text.extend(diff::bytes(context, repository, &proposal, changeset, &args.diff));

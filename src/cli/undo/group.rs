@@ -3,7 +3,8 @@
 use super::outcome::UndoOutcome;
 use super::{APPLIED, applied_on, describe, is_negative, undo_apply, undo_rejection};
 use crate::cli::apply::document::{ApplyDocument, text};
-use crate::cli::{Context, Format};
+use crate::cli::output::wrapped;
+use crate::cli::{Context, Format, pager};
 use crate::decide::{self, ViewedState};
 use crate::error::{Error, Exit, Result, codes};
 use crate::prompt::Key;
@@ -83,7 +84,9 @@ fn list(context: &Context, store: &Store, found: &[Proposal], dry_run: bool) {
         let target = applied_on(store, proposal);
         let there = target.and_then(|target| target.elsewhere(head.as_deref()));
         let there = there.map(|branch| format!(", {APPLIED} {}", escape::name(branch)));
-        context.note(&format!("  {}{}", describe(proposal), there.unwrap_or_default()));
+        let line = format!("{}{}", describe(proposal), there.unwrap_or_default());
+        let columns = pager::note_columns().map(|columns| columns.saturating_sub(2));
+        context.note(&format!("  {}", wrapped(&line, columns).replace('\n', "\n  ")));
     }
     if let more @ 1.. = found.len() - listed {
         context.note(&format!("  and {more} more; `aye undo --dry-run` lists them all"));

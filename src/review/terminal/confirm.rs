@@ -102,7 +102,7 @@ impl Terminal<'_> {
             if slot.verdict() != Verdict::Nothing || !self.asked.insert(at) {
                 continue;
             }
-            let (id, title) = (&slot.ticket.id, escape::line(&slot.ticket.title));
+            let (id, title) = (&slot.ticket.id, prompt::short_title(&slot.ticket.title));
             self.console.say("")?;
             let question = format!("Nothing of {id} is taken ({title}): reject it");
             let keys = [

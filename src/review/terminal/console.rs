@@ -70,7 +70,7 @@ impl Console {
 
     pub(super) fn fail(&self, error: &Error) -> Result<()> {
         let text = format!("{}: {}", error.code().id, escape::line(error.message()));
-        self.say(&self.options.palette.paint(Role::Bad, text))
+        self.tell(Role::Bad, &text)
     }
 
     pub(super) fn not_written(&self, what: &str, error: &Error) -> Result<()> {

@@ -12,11 +12,11 @@ use super::last_screen::UnshownLines;
 use crate::changeset::change_entry::entries;
 use crate::changeset::hunks::Counts;
 use crate::changeset::marks::in_question;
-use crate::prompt::Key;
+use crate::prompt::{Key, short_title};
 use crate::render::overview::Group;
 use crate::render::style::Role;
 use crate::review::model::{ReviewSlot, Verdict};
-use crate::text::{self, escape};
+use crate::text;
 
 impl Terminal<'_> {
     pub(super) fn decide_on_group(&mut self, group: &Group, applies: bool) -> AskResult<()> {
@@ -147,5 +147,5 @@ fn subject(group: &Group, decided: &[PlannedDecision]) -> String {
 }
 
 fn counted(group: &Group, count: usize) -> String {
-    format!("{} by {}", text::counted(count, "proposal"), escape::name(&group.title))
+    format!("{} by {}", text::counted(count, "proposal"), short_title(&group.title))
 }
