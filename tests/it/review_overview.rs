@@ -204,6 +204,40 @@ fn a_question_breaks_between_words_and_shows_its_verb() {
     }
 }
 
+#[test]
+fn a_row_with_many_marks_leaves_the_others_their_files() {
+    let repo = Repo::with(&[("src/one.txt", "1\n2\n3\n"), ("src/two.txt", "1\n2\n3\n")]);
+    let propose = |path: &str, why: &str| {
+        let args = ["propose", path, "--old", "2\n", "--new", "two\n", "-m", why, "-q"];
+        repo.agent("bot", &args).ok().id()
+    };
+    let id = propose("src/one.txt", "Capital b");
+    let long = "line\n".repeat(100);
+    let args =
+        ["propose", "src/two.txt", "--content-file", "-", "-m", "Say it in many words", "-q"];
+    repo.cmd(&args).env("AYE_AGENT", "bot").stdin(&long).run().ok();
+    repo.aye(&["comment", &id, "--request-changes", "-m", "hm"]).ok();
+    let start = |args: &[&str]| {
+        let cmd = repo.cmd(args).env("TERM", "xterm").env("NO_COLOR", "1");
+        let mut t = Terminal::start(cmd, 24, 80);
+        t.sees("]? ");
+        t
+    };
+    let mut t = start(&["review", &id]);
+    t.types("y").sees("]? ").types("n");
+    t.ends();
+    repo.write("src/one.txt", "1\nzwei\n3\n");
+    let mut t = start(&["review", "--overview"]);
+    let rows = t.rows().join("\n");
+    assert!(
+        rows.lines().any(|row| row.contains("[to apply] conf") && row.ends_with('…')),
+        "{rows}"
+    );
+    assert!(rows.contains("one.txt") && rows.contains("two.txt"), "{rows}");
+    t.types("q");
+    t.ends();
+}
+
 /// Three proposals on one file, each shown on top of the one before, and the question about them; and one
 /// of another agent.
 fn three_on_one_file() -> (Repo, Vec<String>, Terminal) {
