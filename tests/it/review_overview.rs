@@ -74,8 +74,8 @@ fn the_overview_fits_on_the_screen_and_leads_anywhere() {
     t.types("7").sees("number").types("\r").sees("(7/26) prop_").sees("]? ");
     t.types("L").sees("26 pending").sees("]? ").types("99\r").sees("'99'");
     t.sees("]? ").types("/").types(&made[20].0[..12]).sees("1 of 26 pending").types("\r\r");
-    t.sees("/26) prop_").sees(&made[20].0[5..]).sees("]? ").types("y");
-    t.sees("]? ").types("L").sees("[to apply]").sees("]? ").types("W").sees("Decided:");
+    t.sees("(1/1 of 26) prop_").sees(&made[20].0[5..]).sees("]? ").types("y");
+    t.sees("[to apply]").sees("]? ").types("W").sees("Decided:");
     t.sees("]? ").types("y").sees("applied, 1 file");
     assert_eq!(t.ends(), 0);
     assert_eq!(statuses(&repo, &made)[20], "applied");
@@ -238,6 +238,35 @@ fn a_row_with_many_marks_leaves_the_others_their_files() {
     t.ends();
 }
 
+/// As `A` and `R` do.
+#[test]
+fn the_walk_keeps_to_what_the_filter_shows() {
+    let (repo, _) = many();
+    let cmd = repo.cmd(&["review"]).env("TERM", "xterm").env("NO_COLOR", "1");
+    let mut t = Terminal::start(cmd, 40, 100);
+    t.sees("26 pending").sees("]? ").types("/src/f1\r").sees("10 of 26 pending").sees("]? ");
+    let numbers = |t: &Terminal| -> Vec<String> {
+        let rows = t.rows().into_iter().filter(|row| row.contains("  src/f1"));
+        rows.map(|row| row[1..].split_whitespace().next().expect("a number").to_owned()).collect()
+    };
+    let before = numbers(&t);
+    assert_eq!(before.len(), 10, "{}", t.screen());
+    t.types("\r").sees("(1/10 of 26) prop_").sees("src/f10.txt").sees("]? ").types("y");
+    t.sees("(2/10 of 26)").sees("src/f12.txt").sees("]? ").types(">").sees("src/f14.txt");
+    t.sees("]? ").types(">").sees("src/f16.txt").sees("]? ").types(">");
+    t.sees("(5/10 of 26)").sees("src/f1").sees("]? ").types("<").sees("(4/10").sees("]? ");
+    // The list has kept its numbers and its filter.
+    t.types("L").sees("10 of 26 pending").sees("]? ");
+    assert_eq!(numbers(&t), before);
+    t.types("\x1b[F\r").sees("(10/10 of 26)").sees("]? ").types(">").sees("10 of 26 pending");
+    t.sees("]? ");
+    // A number that the filter hides lifts it.
+    t.types("1\r").sees("(1/26)").sees("src/f00.txt").sees("]? ").types(">").sees("(2/26)");
+    t.sees("src/f02.txt").sees("]? ").types("L").sees("26 pending").sees("]? ").types("q");
+    t.sees("]? ").types("d");
+    t.ends();
+}
+
 /// Three proposals on one file, each shown on top of the one before, and the question about them; and one
 /// of another agent.
 fn three_on_one_file() -> (Repo, Vec<String>, Terminal) {
@@ -330,7 +359,7 @@ fn the_review_goes_on_in_the_order_of_the_list() {
     assert!(cursor(&t).contains("file4"), "{}", t.screen());
     // Esc goes back to the hunk.
     t.types("\x1b").rests().sees("(5/6)").sees("file4").sees("]? ").types("L").sees("]? ");
-    t.types("sss").sees("smallest first").sees("]? ");
+    t.types("sss").sees("smallest first, in groups").sees("]? ");
     assert!(cursor(&t).contains("file4"), "{}", t.screen());
     t.types("1\r").sees("(1/6)").sees("file6").sees("]? ").types(">").sees("(2/6)").sees("file4");
     t.sees("]? ").types("<").sees("(1/6)").sees("]? ").types("q");

@@ -33,9 +33,9 @@ impl Sort {
     pub fn label(self) -> &'static str {
         match self {
             Self::Review => "in review order",
-            Self::Age => "oldest first",
-            Self::Risk => "riskiest first",
-            Self::Size => "smallest first",
+            Self::Age => "oldest first, in groups",
+            Self::Risk => "riskiest first, in groups",
+            Self::Size => "smallest first, in groups",
             Self::Agent => "by agent",
         }
     }
@@ -124,7 +124,7 @@ impl Queue {
         !self.filter.is_empty()
     }
 
-    /// `7 of 26 pending, oldest first, with 'words'`
+    /// `7 of 26 pending, oldest first, in groups, with 'words'`
     pub fn title(&self) -> String {
         let count = |is_counted: &dyn Fn(&Group, &Row) -> bool| {
             let rows = self.groups.iter().flat_map(|it| it.rows.iter().map(move |row| (it, row)));
@@ -146,6 +146,12 @@ impl Queue {
     /// Indices in the session, from top to bottom, with closed groups and what the filter hides.
     pub fn order(&self) -> Vec<usize> {
         self.rows().filter_map(|row| row.slot).collect()
+    }
+
+    /// Indices in the session of what the filter shows; empty without one.
+    pub fn filtered_slots(&self) -> BTreeSet<usize> {
+        let groups = self.groups.iter().filter(|_| self.is_filtered());
+        groups.flat_map(|group| self.filtered(group).rows).filter_map(|row| row.slot).collect()
     }
 
     pub fn rows(&self) -> impl Iterator<Item = &Row> {

@@ -1,5 +1,7 @@
 //! A walk through several proposals: position, decisions, and undo.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::answers::{Intent, SavedAnswers};
@@ -213,6 +215,8 @@ pub struct ReviewSession {
     /// Indices of `slots` in the order of the walk. Decisions are written in the order of `slots`,
     /// where a stack stays together.
     order: Vec<usize>,
+    /// Indices of `slots` that the walk keeps to; empty for all.
+    walked: BTreeSet<usize>,
     /// Current proposal; `slots.len()` at the end.
     at: usize,
     unit: usize,
@@ -230,13 +234,39 @@ impl ReviewSession {
             done: false,
         };
         let slots: Vec<ReviewSlot> = tickets.into_iter().map(slot).collect();
-        Self { order: (0..slots.len()).collect(), slots, at: 0, unit: 0, history: Vec::new() }
+        Self {
+            order: (0..slots.len()).collect(),
+            slots,
+            walked: BTreeSet::new(),
+            at: 0,
+            unit: 0,
+            history: Vec::new(),
+        }
     }
 
     /// Walks `first` in this order, then all others.
     pub fn reorder(&mut self, first: &[usize]) {
         let others = self.order.iter().copied().filter(|at| !first.contains(at));
         self.order = first.iter().copied().chain(others).collect();
+    }
+
+    /// Keeps the walk to these; empty for all.
+    pub fn keep_to(&mut self, slots: BTreeSet<usize>) {
+        self.walked = slots;
+    }
+
+    fn is_walked(&self, slot: usize) -> bool {
+        self.walked.is_empty() || self.walked.contains(&slot)
+    }
+
+    /// `2/26`, or `2/7 of 26` of a walk that keeps to some.
+    pub fn counter(&self, slot: usize) -> String {
+        let (all, here) = (self.slots.len(), self.place(slot));
+        if self.walked.contains(&slot) {
+            let before = self.order[..here].iter().filter(|at| self.is_walked(**at)).count();
+            return format!("{}/{} of {all}", before + 1, self.walked.len());
+        }
+        format!("{}/{all}", here + 1)
     }
 
     /// Position of a proposal in the walk; `slots().len()` at the end.
@@ -331,7 +361,8 @@ impl ReviewSession {
             }
             Action::Back => {
                 let before = &self.order[..self.place(self.at)];
-                let before = before.iter().rfind(|at| !self.slots[**at].done).copied();
+                let mut before = before.iter().rev().copied();
+                let before = before.find(|at| !self.slots[*at].done && self.is_walked(*at));
                 self.visit(before.ok_or(Refusal::NO_PREVIOUS)?);
                 return Ok(());
             }
@@ -495,7 +526,8 @@ impl ReviewSession {
     }
 
     fn leave_slot(&mut self) {
-        let next = self.order.get(self.place(self.at) + 1).copied();
+        let mut behind = self.order.iter().copied().skip(self.place(self.at) + 1);
+        let next = behind.find(|at| self.is_walked(*at));
         self.visit(next.unwrap_or(self.slots.len()));
     }
 

@@ -27,8 +27,7 @@ const MOST_WARNINGS: usize = 5;
 
 pub(super) fn header(
     content: &Content,
-    position: usize,
-    count: usize,
+    counter: &str,
     taken: &BTreeMap<ProposalId, bool>,
     options: &Options,
 ) -> String {
@@ -37,7 +36,7 @@ pub(super) fn header(
     let palette = &options.palette;
     let mut out = String::from("\n");
     let (short, rest) = id.split_at((5 + prefix).min(id.len()));
-    out += &palette.paint(Role::Title, format_args!("({}/{count}) ", position + 1));
+    out += &palette.paint(Role::Title, format_args!("({counter}) "));
     out += &palette.paint(Role::IdPrefix, short);
     out += &palette.paint(Role::Id, rest);
     out += "  ";

@@ -90,11 +90,9 @@ impl Terminal<'_> {
     }
 
     fn open(&mut self, at: usize, mut content: Box<Content>) -> Result<()> {
-        let count = self.session.slots().len();
         let header = head::header(
             &content,
-            self.session.place(at),
-            count,
+            &self.session.counter(at),
             &self.taken(&content),
             &self.console.options,
         );

@@ -175,7 +175,8 @@ impl Terminal<'_> {
                 }
             }
         }
-        Ok(Next::Confirm)
+        // The others are still to be reviewed.
+        Ok(if self.queue.is_filtered() { Next::List } else { Next::Confirm })
     }
 
     fn slip(&self, key: char) -> Result<()> {

@@ -25,8 +25,8 @@ impl Terminal<'_> {
     pub(super) fn page_proposal(&mut self) -> Result<()> {
         let Some(current) = &self.current else { return Ok(()) };
         let (at, content, options) = (current.at, &current.content, &self.all_lines());
-        let count = self.session.slots().len();
-        let mut text = head::header(content, at, count, &self.taken(content), options);
+        let counter = self.session.counter(at);
+        let mut text = head::header(content, &counter, &self.taken(content), options);
         // The header has all of a short description.
         let description = content.header.description.as_ref();
         if let Some(description) = description.filter(|text| head::is_cut(text)) {

@@ -62,7 +62,13 @@ impl Terminal<'_> {
             if self.queue.order().is_empty() {
                 return Ok(Next::Confirm);
             }
-            match self.choose(goes_back, std::mem::take(&mut note))? {
+            let choice = self.choose(goes_back, std::mem::take(&mut note))?;
+            if let Choice::Open(at) = choice {
+                // Lifts a filter that hides it.
+                self.queue.focus(at);
+            }
+            self.session.keep_to(self.queue.filtered_slots());
+            match choice {
                 Choice::Next(next) => return Ok(next),
                 Choice::Open(at) => {
                     self.session.visit(at);
@@ -273,7 +279,7 @@ impl Terminal<'_> {
 
     fn list_keys(&self) -> Vec<Key> {
         Key::applying([
-            (true, '/', "filter; Esc shows all again"),
+            (true, '/', "filter; the review keeps to it, and Esc shows all again"),
             (true, 's', "sort by age, risk, size, agent; the review follows"),
             (true, 'A', "apply the group at the cursor, in one question"),
             (true, 'R', "reject the group at the cursor, with one reason"),
