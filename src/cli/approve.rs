@@ -81,6 +81,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let _head = store.repository().pin_head();
     let view = store.view()?;
     let proposals = args.which.pending(context, &view)?;
+    if proposals.is_empty() {
+        return context.declined("nothing approved");
+    }
     if args.yes {
         args.which.require_named_revisions(&view, &proposals, true)?;
     }

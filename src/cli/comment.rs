@@ -83,7 +83,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         resolves: args.resolve,
         requests_changes: args.request_changes,
     };
-    let proposal = args.which.find(context, &store.view()?)?;
+    let Some(proposal) = args.which.find(context, &store.view()?)? else {
+        return context.declined("nothing commented");
+    };
     let session = context.session(&store);
     let answer = comment::comment(&session, &proposal, saying, &Evidence::Flag)?;
     let word = match (args.request_changes, resolves) {

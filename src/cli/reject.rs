@@ -71,6 +71,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let _head = store.repository().pin_head();
     let view = store.view()?;
     let proposals = args.which.pending(context, &store, &view)?;
+    if proposals.is_empty() {
+        return context.declined("nothing rejected");
+    }
     let seen = ViewedState::now(&view, proposals.iter().map(|proposal| &proposal.id))?;
     let is_group = proposals.len() > 1 || args.which.is_filter();
     let group = is_group.then(|| decide::group::of_reject(&proposals));

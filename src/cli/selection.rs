@@ -12,6 +12,7 @@ use super::Context;
 use crate::error::{Error, Result, codes as error_codes};
 use crate::proposal::state::REVISION_DIGITS;
 use crate::proposal::{Proposal, Status, codes};
+use crate::render::width;
 use crate::store::{Filter, Summary, View};
 use crate::text::escape;
 
@@ -37,29 +38,31 @@ pub struct ProposalArgs {
 }
 
 impl ProposalArg {
-    /// Without an id, the only pending proposal; of several, a person at a terminal picks one.
+    /// Without an id, the only pending proposal; of several, a person at a terminal picks one, or
+    /// none: `None`.
     ///
     /// # Errors
     /// `usage` without an id of several, `invalid_id`, `proposal_not_found`, `ambiguous_id`.
-    pub fn find(&self, context: &Context, view: &View) -> Result<Proposal> {
+    pub fn find(&self, context: &Context, view: &View) -> Result<Option<Proposal>> {
         match &self.id {
-            Some(id) => view.find(id),
-            None if self.latest => latest(view, context.now),
+            Some(id) => view.find(id).map(Some),
+            None if self.latest => latest(view, context.now).map(Some),
             None => pick_one(context, view),
         }
     }
 }
 
 impl ProposalArgs {
-    /// Lists each proposal once; all are pending or contested.
+    /// Lists each proposal once; all are pending or contested. Empty if a person picks none.
     ///
     /// # Errors
     /// As `ProposalArg::find`; `not_pending`.
     pub fn pending(&self, context: &Context, view: &View) -> Result<Vec<Proposal>> {
         let now = context.now;
         if self.ids.is_empty() {
-            let found = if self.latest { latest(view, now)? } else { pick_one(context, view)? };
-            return Ok(vec![found]);
+            let latest = self.latest.then(|| latest(view, now)).transpose()?;
+            let found = if self.latest { latest } else { pick_one(context, view)? };
+            return Ok(found.into_iter().collect());
         }
         let mut proposals: Vec<Proposal> = Vec::new();
         for id in &self.ids {
@@ -151,13 +154,13 @@ fn line(summary: &Summary) -> String {
         escape::name(why.lines().next().unwrap_or_default()),
     ];
     let line = parts.join("  ");
-    console::truncate_str(&line, PICKED_WIDTH, "…").into_owned()
+    width::fit(&line, CANDIDATE_WIDTH)
 }
 
 const LISTED: usize = 10;
 
-/// A line that wraps would not be drawn over.
-const PICKED_WIDTH: usize = 72;
+/// Columns of a candidate in a hint.
+const CANDIDATE_WIDTH: usize = 72;
 
 /// # Errors
 /// `proposal_not_found` if nothing is pending.

@@ -108,7 +108,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
         return import::run(context, &args.import);
     }
     let store = context.store()?;
-    let proposal = args.which.find(context, &store.view()?)?;
+    let Some(proposal) = args.which.find(context, &store.view()?)? else {
+        return context.declined("nothing tried");
+    };
     let words = trial::command(store.repository(), args.command)?;
     let target = args.result.as_deref().map(|path| ResultFile::open(context, path)).transpose()?;
     let trial = trial::open(&store, &proposal, args.as_proposed)?;

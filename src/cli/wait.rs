@@ -59,7 +59,10 @@ pub fn run(context: &mut Context, args: &Args) -> Result<Exit> {
             known(id)?
         }
         Some(id) => known(id)?,
-        None => args.which.find(context, &store.view()?)?.id,
+        None => match args.which.find(context, &store.view()?)? {
+            Some(proposal) => proposal.id,
+            None => return context.declined("nothing awaited"),
+        },
     };
     let document = fetching(context, &store, &id, args)?;
     let Document { reason, comments, revised, .. } = &document;

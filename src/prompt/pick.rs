@@ -4,12 +4,21 @@ use std::io::{self, Write};
 
 use console::Term;
 
+use crate::render::width;
+
 const SHOWN: usize = 12;
 
-/// `items` are single lines, safe for a terminal; Esc returns `None`. Ctrl-C ends the program.
+/// Columns of the cursor before an item, and the last one.
+const MARGIN: usize = 3;
+
+/// `items` are single lines, safe for a terminal, and are cut to its width: one that wraps would not
+/// be drawn over. Esc returns `None`. Ctrl-C ends the program.
 pub fn pick(question: &str, items: &[String]) -> io::Result<Option<usize>> {
+    let terminal = terminal();
+    let room = usize::from(terminal.size().1).saturating_sub(MARGIN);
+    let items = items.iter().map(|item| width::fit(item, room));
     let select = dialoguer::Select::new().with_prompt(question).items(items).default(0);
-    let picked = select.max_length(SHOWN).interact_on_opt(&terminal());
+    let picked = select.max_length(SHOWN).report(false).interact_on_opt(&terminal);
     picked.map_err(|dialoguer::Error::IO(error)| error)
 }
 

@@ -87,7 +87,37 @@ fn the_id_may_be_left_out_where_one_is_pending() {
     let (status, text) = picks("\u{1b}[B\r");
     assert!(status == 0 && text.contains(&format!("proposal {id}")), "{text}");
     let (status, text) = picks("\u{1b}");
-    assert!(status == 2 && text.contains("error[usage]"), "{text}");
+    assert!(status == 1 && text.ends_with("nothing shown\n"), "{text}");
+    for (verb, done) in [("apply", "applied"), ("reject", "rejected"), ("approve", "approved")] {
+        let mut terminal = Terminal::start(repo.cmd(&[verb]), 24, 100);
+        terminal.sees("Which").types("\u{1b}");
+        assert_eq!(terminal.ends(), 1);
+        let text = terminal.text();
+        assert!(text.ends_with(&format!("nothing {done}\n")), "{text}");
+    }
+}
+
+#[test]
+fn the_list_to_pick_from_fits_a_narrow_terminal() {
+    let repo = scene();
+    for n in 0..14 {
+        let why = format!("Number {n} has a title that is too long for a narrow terminal");
+        let (path, new) = (format!("file{n}.txt"), format!("{n}\n"));
+        repo.agent("codex", &["propose", &path, "--old", "", "--new", &new, "-m", &why, "-q"]).ok();
+    }
+    let mut terminal = Terminal::start(repo.cmd(&["--no-pager", "show"]), 20, 60);
+    terminal.sees("Which").sees("file2.txt");
+    for _ in 0..5 {
+        terminal.listens().types("\u{1b}[B").sees("> prop_").sees("file2.txt");
+    }
+    let rows = terminal.rows();
+    assert!(rows[0].starts_with("Which proposal?"), "{rows:#?}");
+    let items: Vec<_> = rows[1..].iter().filter(|row| !row.is_empty()).collect();
+    assert_eq!(items.len(), 12, "{rows:#?}");
+    assert!(items.iter().all(|row| row[2..].starts_with("prop_")), "{rows:#?}");
+    terminal.listens().types("\r");
+    assert_eq!(terminal.ends(), 0);
+    assert!(terminal.text().contains("Number 8 has a title"), "{}", terminal.text());
 }
 
 #[test]

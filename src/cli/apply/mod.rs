@@ -107,6 +107,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let _head = store.repository().pin_head();
     let view = store.view()?;
     let proposals = named(context, &store, &view, &args)?;
+    if proposals.is_empty() {
+        return context.declined("nothing applied");
+    }
     let effect = args.effect();
     if args.dry_run {
         return dry_run::run(context, &store, &args, proposals, effect);

@@ -114,7 +114,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let _head = store.repository().pin_head();
     let repository = store.repository();
     let view = store.view()?;
-    let proposal = args.which.find(context, &view)?;
+    let Some(proposal) = args.which.find(context, &view)? else {
+        return context.declined("nothing shown");
+    };
     if let Some(tool) = &args.tool {
         return difftool::run(context, &store, &proposal, tool);
     }

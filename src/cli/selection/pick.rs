@@ -7,7 +7,8 @@ use crate::prompt;
 use crate::proposal::{Proposal, Status};
 use crate::store::{Filter, View};
 
-pub(super) fn pick_one(context: &Context, view: &View) -> Result<Proposal> {
+/// `None` if a person picks none.
+pub(super) fn pick_one(context: &Context, view: &View) -> Result<Option<Proposal>> {
     let filter = Filter {
         status: Some(Status::Pending),
         newest_first: true,
@@ -15,13 +16,13 @@ pub(super) fn pick_one(context: &Context, view: &View) -> Result<Proposal> {
         ..Filter::default()
     };
     match &view.proposals(&filter, context.now)?[..] {
-        [] => latest(view, context.now),
-        [one] => view.proposal(&one.id),
+        [] => latest(view, context.now).map(Some),
+        [one] => view.proposal(&one.id).map(Some),
         several if context.interactive() && several.len() <= MOST_TO_PICK => {
             let lines: Vec<String> = several.iter().map(line).collect();
             let picked = prompt::pick("Which proposal? (Esc: none)", &lines);
             let picked = picked.map_err(|error| Error::io("read from the terminal", &error))?;
-            picked.map_or_else(|| Err(unnamed(several)), |at| view.proposal(&several[at].id))
+            picked.map(|at| view.proposal(&several[at].id)).transpose()
         }
         several => Err(unnamed(several)),
     }

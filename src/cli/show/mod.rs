@@ -53,7 +53,9 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let _head = store.repository().pin_head();
     let repository = store.repository();
     let view = store.view()?;
-    let proposal = args.which.find(context, &view)?;
+    let Some(proposal) = args.which.find(context, &view)? else {
+        return context.declined("nothing shown");
+    };
     let space = view.space(&proposal.id)?;
     let thread = view.thread(&proposal.id)?;
     let refs = thread.set_aside.iter();
