@@ -23,6 +23,7 @@ use self::keys::Raw;
 pub use self::pick::pick;
 pub use self::question::{Answer, Key, Look, PASTED, short_title, unknown_key};
 pub use self::signals::SignalHold;
+use crate::render::width;
 
 pub const REASON_WANTED: &str = "a reason, please: the proposer gets it back";
 
@@ -95,7 +96,9 @@ impl Prompt {
     }
 
     pub fn line_from(&self, prompt: &str, typed: &str) -> io::Result<LineInput> {
-        self.put(prompt)?;
+        let columns = usize::from(self.term.size().1);
+        let prompt = width::wrap(prompt, columns).join("\n");
+        self.put(&prompt)?;
         self.put(typed)?;
         let mut text = typed.to_owned();
         let mut raw = match Raw::enter(&self.term, self.brackets) {
@@ -152,7 +155,7 @@ impl Prompt {
         cut: impl FnOnce(&mut String) -> Option<String>,
     ) -> io::Result<()> {
         match cut(text) {
-            Some(gone) => self.put(&"\u{8} \u{8}".repeat(crate::render::width::of(&gone))),
+            Some(gone) => self.put(&"\u{8} \u{8}".repeat(width::of(&gone))),
             None => Ok(()),
         }
     }

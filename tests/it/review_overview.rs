@@ -194,13 +194,14 @@ fn a_question_breaks_between_words_and_shows_its_verb() {
     let edit = ["propose", ".github/workflows/x.yml", "--old", "a: 1\n", "--new", "a: 2\n"];
     repo.agent("gemini", &[&edit[..], &task].concat()).ok();
     repo.agent("gemini", &[&["propose", "gone", "--delete"][..], &task].concat()).ok();
-    for columns in 60..90 {
+    for columns in (60..90).step_by(3) {
         let cmd = repo.cmd(&["review", "--overview"]).env("TERM", "xterm").env("NO_COLOR", "1");
         let mut t = Terminal::start(cmd, 60, columns);
         t.sees("2 pending").sees("]? ").types("A").sees("carry").sees("]? ");
         t.shows_words("by gemini (2 of carry marks: build, deletes): apply");
-        t.types("n").sees("2 pending").sees("]? ").types("q");
-        t.ends();
+        t.types("n").sees("2 pending").sees("]? ").types("\r").sees("]? ").types("c").sees("none");
+        t.shows_words("Comment on line other lines; ? asks, ! suggests; Esc: none):");
+        t.types("\x1b").rests().sees("]? ").types("q").ends();
     }
 }
 
