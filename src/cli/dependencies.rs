@@ -38,15 +38,18 @@ impl DependencyArgs {
             return Ok(proposals);
         }
         let related = relations::relations(store, view, context.now)?;
-        let is_named = |lower: &Dependency| proposals.iter().any(|named| named.id == lower.id);
+        let named: BTreeSet<&ProposalId> = proposals.iter().map(|named| &named.id).collect();
+        let is_named = |lower: &Dependency| named.contains(&lower.id);
         let takes = |lower: &Dependency| is_named(lower) || !lower.is_revised;
+        // The limit is for proposals that the caller did not name.
+        let most = MOST_HIGH + proposals.len() - 1;
         let mut order: Vec<Proposal> = Vec::new();
         let mut left_out = BTreeSet::new();
         for proposal in &proposals {
             let id = &proposal.id;
-            let mut below = stack_below(&related, id, MOST_HIGH, is_named);
+            let mut below = stack_below(&related, id, most, is_named);
             if self.with_lower && below.lacks.is_some() {
-                below = stack_below(&related, id, MOST_HIGH, takes);
+                below = stack_below(&related, id, most, takes);
             }
             if below.is_too_high {
                 return Err(too_high(id, below.taken.first().unwrap_or(id)));

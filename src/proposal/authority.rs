@@ -129,9 +129,10 @@ fn needs_terminal(request: &Request<'_>, permits: &Permits) -> Error {
         permits.wants_terminal(false, request.sensitive).then_some("a sensitive path"),
     ];
     let what = wanted.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    let who = request.proposal.map_or("it", |proposal| proposal.id.as_str());
     Error::new(
         &codes::TERMINAL_REQUIRED,
-        format!("it changes {what}, which is decided at a terminal"),
+        format!("{who} changes {what}, which is decided at a terminal"),
     )
     .with("command", request.command)
     .hint(format!("ask your user to run at a terminal: {}", request.command))

@@ -419,7 +419,7 @@ fn memory_and_sensitive_paths_take_a_terminal_until_the_policy_loosens_it() {
     refused.notes("ask your user to run at a terminal");
     repo.aye(&["apply", &staging, "--yes"]).fails("terminal_required", 4);
     let run = repo.aye(&["apply", &sensitive, "--yes"]).fails("terminal_required", 4);
-    run.notes("it changes a sensitive path");
+    run.notes(&format!("{sensitive} changes a sensitive path"));
     // A policy that nobody has committed loosens nothing.
     let policy = ".agent-memory/policy.toml";
     let kept = if repo.exists(policy) { repo.text(policy) } else { String::new() };
@@ -453,10 +453,10 @@ fn what_is_memory_and_a_sensitive_path_takes_both_keys() {
         let run = repo.aye(&["apply", &id, "--yes"]).fails("terminal_required", 4);
         run.notes(message).notes("ask your user to run at a terminal: aye apply");
     };
-    refused("it changes memory and a sensitive path");
+    refused(" changes memory and a sensitive path");
     repo.write(".agent-memory/policy.toml", "[evidence]\nmemory = \"flag\"\n");
     repo.commit("Half of it");
-    refused("it changes a sensitive path");
+    refused(" changes a sensitive path");
     repo.remove(".agent-memory/policy.toml");
     repo.let_flags_decide();
     repo.aye(&["apply", &id, "--yes"]).ok();

@@ -112,6 +112,32 @@ fn commits_of_one_line_are_a_stack_in_their_order() {
 }
 
 #[test]
+fn a_stack_of_any_height_becomes_a_branch_if_all_of_it_is_named() {
+    let repo = Repo::with(&[("f", "0\n"), ("run.sh", "#!/bin/sh\n")]);
+    repo.git(&["switch", "-q", "-c", "topic"]);
+    for n in 1..=25 {
+        repo.write("f", format!("{n}\n"));
+        repo.commit(&format!("Count {n}"));
+    }
+    repo.chmod("run.sh", 0o755);
+    repo.commit("Run");
+    let ids = stack(&repo, "main..topic");
+    repo.git(&["switch", "-q", "main"]);
+    let named: Vec<String> = ids.iter().map(|id| repo.at_revision(id)).collect();
+    let branch = |ids: &[String], more: &[&str]| {
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        repo.aye(&[&["apply"], &ids[..], &["--branch", "all", "--yes"], more].concat())
+    };
+    branch(&named[24..25], &["--with-lower"]).fails("stands_on", 5);
+    // The refusal says of which one.
+    assert!(branch(&named, &[]).fails("terminal_required", 4).err().contains(&ids[25]));
+    let run = branch(&named[..25], &[]).ok();
+    assert!(!run.err().contains("other_branch"), "{run}");
+    let trees = |of: &str| repo.git(&["log", "--format=%T", &format!("main..{of}")]);
+    assert_eq!(trees("all"), trees("topic~1"));
+}
+
+#[test]
 fn a_branch_is_made_whole_or_not_at_all() {
     let repo = Repo::with(&[("n.txt", NUMBERS), ("a.txt", "a\n")]);
     let one = propose(&repo, "n.txt", "3\n", "three\n");

@@ -17,7 +17,7 @@ use super::branch::BranchArgs;
 use super::dependencies::DependencyArgs;
 use super::hunk_selection::PartArgs;
 use super::selection::BatchArgs;
-use crate::changeset::marks::in_question;
+use crate::changeset::marks::{MarkKind, in_question};
 use crate::check::marks;
 use crate::decide::{self, DecisionPlan};
 use crate::error::{Exit, Result};
@@ -122,7 +122,11 @@ pub fn run(context: &mut Context, args: Args) -> Result<Exit> {
     let subject = args.which.subject(&store, &proposals, args.lower.with_lower);
     let ids: Vec<&str> = proposals.iter().map(|proposal| proposal.id.as_str()).collect();
     let command = format!("aye apply {}{}", ids.join(" "), args.flags());
-    let found = marks::of_each(&store, &view, &proposals)?;
+    let mut found = marks::of_each(&store, &view, &proposals)?;
+    if args.onto.is_some() {
+        // Another branch is what the caller asked for.
+        found.iter_mut().for_each(|marks| marks.retain(|it| it.mark != MarkKind::OtherBranch));
+    }
     drop(view);
     let marks = in_question(found.iter().map(Vec::as_slice));
     let question = match effect {
