@@ -310,7 +310,11 @@ impl Claims<'_> {
                 let finding = Finding::new(Concern::NotApplied.id(), Level::Note, why);
                 return Ok(Some(finding.proposal(id)));
             }
-            (Concern::NotApplied, message, format!("git revert {short} takes it out; {review}"))
+            let hint = match status {
+                Status::Pending => format!("git revert {short} takes it out; {review}"),
+                _ => format!("git revert {short} takes it out"),
+            };
+            (Concern::NotApplied, message, hint)
         } else if status != Status::Applied {
             let message = format!("commit {short} names {id}, which is {}", status.as_str());
             let hint = match status {
@@ -331,10 +335,11 @@ impl Claims<'_> {
         Ok(Some(self.range.fail_on.finding(concern, message).hint(hint).proposal(id)))
     }
 
-    /// A person's last decision that applied the now pending `proposal`.
+    /// A person's last decision that applied `proposal`, unless another one applies it. It may be
+    /// rejected by now: an undo also settles a contradiction.
     fn undone_decision<'p>(&self, proposal: &'p Proposal) -> Option<&'p Decision> {
-        let is_pending = proposal.status(self.range.now) == Status::Pending;
-        proposal.undone.last().filter(|decision| is_pending && decision.is_by_a_person())
+        let applies = proposal.status(self.range.now) == Status::Applied;
+        proposal.undone.last().filter(|decision| !applies && decision.is_by_a_person())
     }
 
     /// True if the commit returns the files of `proposal` to their before side, as a commit after

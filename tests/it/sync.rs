@@ -326,6 +326,29 @@ fn decisions_that_differ_are_settled_by_a_person() {
     }
 }
 
+/// The pushed commit names a rejected proposal, and a later one takes its lines out.
+#[test]
+fn contradiction_that_an_undo_settles_passes_the_check() {
+    let Team { origin: _origin, ada, bob } = team();
+    let id = propose(&ada, "a.txt", "one", "ONE");
+    sync(&ada);
+    sync(&bob);
+    bob.aye(&["apply", &id, "--yes", "--commit"]).ok();
+    bob.git(&["push", "-q", "origin", "HEAD:main"]);
+    sync(&bob);
+    ada.aye(&["reject", &id, "-m", "no", "--yes"]).ok();
+    sync(&ada);
+    ada.git(&["fetch", "-q", "origin"]);
+    ada.git(&["merge", "-q", "--ff-only", "origin/main"]);
+    ada.aye(&["undo", &id, "--yes"]).ok();
+    let check = |range: &str| ada.aye(&["check", "--range", range]);
+    check("HEAD~1..HEAD").exits(1).says("not_applied").lacks("aye review");
+    ada.git(&["commit", "-qam", "Take it back"]);
+    assert_eq!((status(&ada, &id), ada.text("a.txt")), ("rejected".into(), FILES[0].1.into()));
+    let run = check("HEAD~2..HEAD").ok().says("note[not_applied]").says("so do later commits");
+    run.lacks("reviewer_mismatch");
+}
+
 #[test]
 fn content_that_servers_refuse_is_in_no_pack() {
     let Team { origin, ada, bob } = team();
