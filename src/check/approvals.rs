@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, Utc};
 
-use super::commits::Commit;
+use super::commits::{self, Commit};
 use super::{contested, is_of_its_thread};
 use crate::changeset::RepoPath;
 use crate::decide::steps::{self, Steps};
@@ -240,6 +240,16 @@ fn steps_lead_to<'c>(
         }
     }
     reached.iter().any(|(content, open)| content == to && open.is_empty())
+}
+
+/// Proposals with an approved change of `path` that `commit` brings.
+pub fn brought(view: &View<'_>, commit: &Commit, path: &RepoPath) -> Result<Vec<ProposalId>> {
+    let mut found = find_candidates(view, path)?;
+    let is_brought = |step: &FileStep| commits::brings(view.store(), commit, step);
+    found.retain(|it| {
+        matches!(it.standing, RecordValidity::Stands) && it.steps.iter().any(is_brought)
+    });
+    Ok(found.into_iter().map(|it| it.proposal).collect())
 }
 
 pub fn counts(view: &View<'_>, proposal: &Proposal) -> Result<bool> {

@@ -246,6 +246,12 @@ pub fn has(store: &Store, step: &FileStep, found: Option<Entry>) -> bool {
     decide::contains(store, step, &there).unwrap_or(false)
 }
 
+/// True if `commit` has the change of `step`, and its first parent does not.
+pub fn brings(store: &Store, commit: &Commit, step: &FileStep) -> bool {
+    let has = |tree| has(store, step, store.repository().entry_at(tree, &step.path));
+    has(Some(commit.tree)) && !has(commit.parent_tree)
+}
+
 /// Trees of HEAD and of the commits in `MERGE_HEAD`.
 pub fn sides(repository: &Repository) -> Vec<ObjectId> {
     let merged = std::fs::read(repository.repo().git_dir().join("MERGE_HEAD")).unwrap_or_default();

@@ -476,7 +476,7 @@ impl Claims<'_> {
     }
 
     /// The changed files in the range's scope that no approval covers and `admits` takes.
-    fn uncovered(&self, admits: impl Fn(&RepoPath) -> bool) -> Result<Vec<(RepoPath, &Change)>> {
+    fn uncovered(&self, admits: impl Fn(&RepoPath) -> bool) -> Result<Vec<RepoPath>> {
         let mut found = Vec::new();
         for (name, change) in &self.changes {
             let Ok(path) = RepoPath::from_tree(name) else { continue };
@@ -485,7 +485,7 @@ impl Claims<'_> {
                 && self.is_changed(&path, change)?
                 && !is_covered(self.range.view, self.commit, &path, &self.claimed)?
             {
-                found.push((path, change));
+                found.push(path);
             }
         }
         Ok(found)
@@ -509,7 +509,7 @@ impl Claims<'_> {
         if due.is_empty() && !is_blind || self.is_merge_as_git_makes_it()? {
             return Ok(None);
         }
-        let (short, path) = (commit.short(), due.first().map(|(path, _)| path.display()));
+        let (short, path) = (commit.short(), due.first().map(RepoPath::display));
         let message = match (self.agent, path) {
             (Some(agent), _) => format!("commit {short} by the agent '{agent}' names no proposal"),
             (None, Some(path)) if required.everywhere != Requirement::All => format!(
@@ -528,7 +528,7 @@ impl Claims<'_> {
         if self.agent.is_some() {
             return Ok(found);
         }
-        for (path, change) in self.uncovered(|path| required.of(path) == Requirement::Agents)? {
+        for path in self.uncovered(|path| required.of(path) == Requirement::Agents)? {
             let filter = Filter { path: Some(path.as_bstr().to_string()), ..Filter::default() };
             for summary in view.proposals(&filter, now)? {
                 if summary.status == Status::Applied || !summary.approvals.is_empty() {
@@ -539,15 +539,16 @@ impl Claims<'_> {
                 if !proposal.revisions.iter().any(is_agents) {
                     continue;
                 }
-                let parent = store.repository().entry_at(self.commit.parent_tree, &path);
-                let is_brought = proposal.current().changes.iter().any(|file| {
+                let is_brought = |file: &ChangeRecord| {
                     let (before, after) = (file.before.clone(), file.after.clone());
-                    let step = FileStep { path: path.clone(), before, after };
-                    file.path == path
-                        && commits::has(store, &step, change.entry.clone())
-                        && !commits::has(store, &step, parent.clone())
-                });
-                if is_brought {
+                    commits::brings(
+                        store,
+                        self.commit,
+                        &FileStep { path: path.clone(), before, after },
+                    )
+                };
+                let mut files = proposal.current().changes.iter();
+                if files.any(|file| file.path == path && is_brought(file)) {
                     let (short, id) = (self.commit.short(), proposal.id.as_str());
                     let message = format!(
                         "commit {short} has lines of {id} by the agent '{}', which is {}",

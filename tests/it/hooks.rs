@@ -528,6 +528,15 @@ fn a_push_names_decisions_that_the_remote_lacks() {
     push(&repo);
     fetch(&repo);
     assert_eq!(said("topic").ok().err(), "");
+    // Without trailers the content names them.
+    repo.git(&["config", "aye.trailers", "none"]);
+    let third = apply("uno", "un");
+    let run = said("topic").exits(1);
+    assert!((run.out() + &run.err()).contains(&third), "{run}");
+    push(&repo);
+    fetch(&repo);
+    assert_eq!(said("topic").ok().err(), "");
+    repo.git(&["config", "aye.trailers", "all"]);
     // A proposal that only this clone has is reported as private.
     repo.git(&["config", "aye.private", "b.txt"]);
     let id = propose(&repo, "b.txt", "three", "drei");
