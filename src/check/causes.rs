@@ -7,6 +7,9 @@ use crate::report::{Finding, Level};
 /// Ends in a proposal's name: which one it is makes no other cause.
 pub(super) const UNKNOWN: &str = "names a proposal that is not known here: ";
 
+/// A hint that names the first of the commits in the place of `COMMIT`.
+pub(super) const PROPOSE: &str = "aye propose --commit COMMIT, then aye apply ID --mark-only";
+
 /// Most commits and proposals that a finding names.
 const MOST_NAMED: usize = 3;
 
@@ -50,6 +53,9 @@ impl Cause {
             let (predicate, proposals) = (self.predicate, named(&self.proposals));
             self.finding.message =
                 format!("each of {count} commits ({commits}) {predicate}{proposals}");
+        }
+        if let Some(commit) = self.commits.first() {
+            self.finding.hint = self.finding.hint.map(|hint| hint.replace("COMMIT", commit));
         }
         self.finding
     }

@@ -517,7 +517,7 @@ impl Claims<'_> {
             ),
             _ => format!("commit {short} names no proposal"),
         };
-        Ok(Some(self.range.fail_on.finding(Concern::NoProposal, message).hint("aye propose")))
+        Ok(Some(self.range.fail_on.finding(Concern::NoProposal, message).hint(causes::PROPOSE)))
     }
 
     /// Lines of agents' proposals that nobody approved, in a person's commit. The commit may name
@@ -556,7 +556,13 @@ impl Claims<'_> {
                         summary.status.as_str()
                     );
                     let finding = self.range.fail_on.finding(Concern::NoProposal, message);
-                    let hint = format!("aye review {id}");
+                    let hint = match summary.status {
+                        Status::Pending => format!("aye review {id}"),
+                        Status::Rejected => {
+                            format!("aye undo {id}, then aye review {id}")
+                        }
+                        _ => causes::PROPOSE.to_owned(),
+                    };
                     found.push(finding.hint(hint).path(path.as_bstr()).proposal(id));
                 }
             }

@@ -38,6 +38,12 @@ fn an_agents_commit_needs_a_proposal_and_a_persons_none() {
     commit_as(&repo, "a.txt", "mine\n", &[]);
     repo.aye(&agents).ok();
     repo.aye(&all).exits(1).says("error[no_proposal]");
+    // As the hint says.
+    let commit = repo.git(&["rev-parse", "--short=7", "HEAD"]);
+    repo.aye(&all).says(&format!("aye propose --commit {commit}, then aye apply ID --mark-only"));
+    let id = repo.aye(&["propose", "--commit", &commit, "-q"]).ok().id();
+    repo.aye(&["apply", &id, "--mark-only", "--yes"]).ok();
+    repo.aye(&all).ok();
     // Approved content needs no trailer, whoever commits it.
     let id = propose(&repo, "a.txt", "mine", "theirs");
     apply(&repo, &id);
@@ -53,9 +59,11 @@ fn lines_of_a_proposal_that_nobody_approved_are_an_agents() {
     let agents = check("HEAD~1..HEAD", "--require-proposal=agents");
     let id = propose(&repo, "n.txt", "3\n", "three\n");
     commit_as(&repo, "n.txt", &NUMBERS.replace("3\n", "three\n").replace("12", "twelve"), &[]);
-    repo.aye(&agents).exits(1).says("error[no_proposal]").says(&id);
+    repo.aye(&agents).exits(1).says("error[no_proposal]").says(&id).says("aye review prop");
     reject(&repo, &id, "no");
-    repo.aye(&agents).exits(1).says("rejected");
+    repo.aye(&agents).exits(1).says("rejected").says(&format!("hint: aye undo {id}, then"));
+    repo.aye(&["undo", &id, "--yes"]).ok();
+    assert_eq!(repo.item(&id)["status"], "pending");
     // The next commit has them, too, and has not brought them.
     commit_as(&repo, "n.txt", &NUMBERS.replace("3\n", "three\n"), &[]);
     repo.aye(&agents).ok();
