@@ -394,7 +394,7 @@ impl Meanwhile {
                 let mut saved: Value = serde_json::from_slice(&repo.read(path)).expect("JSON");
                 for answers in saved.as_object_mut().expect("revisions").values_mut() {
                     for decision in answers["decisions"].as_array_mut().into_iter().flatten() {
-                        decision[2] = json!({"edit": {"bytes": "planted\n"}});
+                        decision["decision"] = json!({"edit": {"bytes": "planted\n"}});
                     }
                     answers["comments"] = json!([{"body": "planted words"}]);
                 }

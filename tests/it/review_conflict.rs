@@ -98,7 +98,7 @@ fn a_decision_from_an_earlier_session_takes_no_conflict() {
         change(answers.expect("answers"));
         repo.write(kept, planted.to_string());
     };
-    plant(&|answers| answers["decisions"][0][2] = "take".into());
+    plant(&|answers| answers["decisions"][0]["decision"] = "take".into());
     let mut t = review(&repo, "true\n");
     t.sees("Settle").types("q").sees("Nothing");
     assert_eq!(t.ends(), 0);

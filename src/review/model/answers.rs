@@ -1,9 +1,12 @@
 //! Unwritten answers that outlive an interrupted review, keyed by revision.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-use super::review::{Decision, Review, Unit, UnitKind};
+use super::review::{Decision, Review, Unit, UnitKey};
 use super::session::{ReviewSlot, Verdict};
+use crate::changeset::RepoPath;
 use crate::proposal::ProposalId;
 use crate::proposal::event::Comment;
 
@@ -14,11 +17,19 @@ pub struct SavedAnswers {
     pub proposal: ProposalId,
     pub intent: Intent,
     outcome: Option<Verdict>,
-    /// Hash of the reviewed content; `None` if the decisions no longer count.
-    shown: Option<u64>,
-    /// By index of the file.
-    decisions: Vec<(usize, UnitKind, Decision)>,
+    decisions: Vec<SavedDecision>,
     comments: Vec<Comment>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavedDecision {
+    /// Empty if about another revision.
+    unit: UnitKey,
+    path: RepoPath,
+    decision: Decision,
+    /// An edit that decides nothing: [`Unit::draft`]. On disk, every edit is one.
+    #[serde(skip)]
+    is_draft: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +37,10 @@ pub struct SavedAnswers {
 pub enum Intent {
     /// Undecided parts remain.
     Begun,
+    /// An edit was saved, which decides nothing before an editor shows it.
+    Edited,
+    /// Nothing is taken; stays pending.
+    Left,
     /// In whole or in part.
     Apply,
     Reject,
@@ -36,6 +51,8 @@ impl Intent {
     pub fn label(self) -> &'static str {
         match self {
             Self::Begun => "[begun]",
+            Self::Edited => "[edited]",
+            Self::Left => "[left]",
             Self::Apply => "[to apply]",
             Self::Reject => "[to reject]",
             Self::RequestChanges => "[to send back]",
@@ -46,38 +63,56 @@ impl Intent {
 impl SavedAnswers {
     /// `None` without answers.
     pub fn of(slot: &ReviewSlot) -> Option<Self> {
-        let units = slot.review.iter().flat_map(Review::units);
-        let decisions = units.filter_map(|unit| {
-            let draft = || unit.draft.clone().map(|bytes| Decision::Edit { bytes });
-            Some((unit.file, unit.part.clone(), unit.decision.clone().or_else(draft)?))
+        let decisions = slot.review.iter().flat_map(|review| {
+            review.units().iter().filter_map(move |unit| {
+                let draft = || unit.draft.clone().map(|bytes| Decision::Edit { bytes });
+                Some(SavedDecision {
+                    unit: unit.key.clone(),
+                    path: review.files()[unit.file].path.clone(),
+                    decision: unit.decision.clone().or_else(draft)?,
+                    is_draft: unit.decision.is_none(),
+                })
+            })
         });
+        let mut decisions: Vec<_> = decisions.collect();
+        let is_edit = |saved: &SavedDecision| matches!(saved.decision, Decision::Edit { .. });
+        let intent = match slot.intent()? {
+            Intent::Begun | Intent::Apply if decisions.iter().any(is_edit) => Intent::Edited,
+            intent => intent,
+        };
+        decisions.extend(slot.orphans.iter().cloned());
         Some(Self {
             proposal: slot.ticket.id.clone(),
-            intent: slot.intent()?,
+            intent,
             outcome: slot.outcome.clone(),
-            shown: slot.review.as_ref().map(Review::shown),
-            decisions: decisions.collect(),
+            decisions,
             comments: slot.comments.clone(),
         })
     }
 
-    /// For another revision: drops the decisions; comments keep `revision`.
+    /// For another revision: decisions do not count, edits are drafts, and comments keep `revision`.
     pub fn carried_over(mut self, revision: &str) -> Self {
         for comment in &mut self.comments {
             comment.revision.get_or_insert_with(|| revision.to_owned());
         }
-        Self { outcome: None, shown: None, ..self }
+        self.decisions.iter_mut().for_each(|saved| saved.unit.clear());
+        Self { outcome: None, ..self }
     }
 
-    /// True if something was decided, not only commented on.
-    pub fn decide(&self) -> bool {
-        self.outcome.is_some() || !self.decisions.is_empty()
+    /// Units that something was decided about; empty keys for other revisions.
+    pub fn units(&self) -> Vec<UnitKey> {
+        self.decisions.iter().map(|saved| saved.unit.clone()).collect()
     }
 
-    /// Restores decisions if `review` shows the content they were made on. An edit returns as a
-    /// draft, which is not a decision.
-    pub fn restore(self, review: &mut Review) -> (Option<Verdict>, Vec<Comment>) {
-        if self.shown == Some(review.shown()) && !review.is_whole() {
+    /// Restores decisions on units that show the same lines. Edits return as drafts, unless
+    /// `of_session` made them. Also returns edits that no unit of `review` can start from.
+    pub fn restore(
+        mut self,
+        review: &mut Review,
+        of_session: bool,
+    ) -> (Option<Verdict>, Vec<Comment>, Vec<SavedDecision>) {
+        let mut others = Vec::new();
+        if !review.is_whole() {
             // Open and split again units decided in parts.
             for step in [Review::open, Review::split] {
                 for at in (0..review.units().len()).rev() {
@@ -86,34 +121,33 @@ impl SavedAnswers {
                     }
                 }
             }
-            for at in 0..review.units().len() {
-                match self.on(&review.units()[at]) {
-                    Some(Decision::Edit { bytes }) => review.draft(at, bytes.clone()),
-                    decision => drop(review.decide(at, decision.cloned())),
+            let units = review.units().iter().enumerate();
+            let places: BTreeMap<_, _> = units.map(|(at, unit)| (unit.key.clone(), at)).collect();
+            for saved in std::mem::take(&mut self.decisions) {
+                match (places.get(&saved.unit), &saved.decision) {
+                    (Some(at), Decision::Edit { bytes }) if saved.is_draft || !of_session => {
+                        review.draft(*at, bytes.clone());
+                    }
+                    (Some(at), _) => drop(review.decide(*at, Some(saved.decision))),
+                    (None, _) => others.push(saved),
                 }
             }
+            others.retain(|saved| {
+                let Decision::Edit { bytes } = &saved.decision else { return false };
+                let at = review.nearest(&saved.path, bytes);
+                at.map(|at| review.draft(at, bytes.clone())).is_none()
+            });
         }
         let is_refused = self.outcome == Some(Verdict::Apply) && review.is_unfit();
-        (self.outcome.filter(|_| !is_refused), self.comments)
-    }
-
-    fn on(&self, unit: &Unit) -> Option<&Decision> {
-        let is_it = |(file, part, _): &&(usize, UnitKind, Decision)| {
-            (*file, part) == (unit.file, &unit.part)
-        };
-        self.decisions.iter().find(is_it).map(|(.., decision)| decision)
+        (self.outcome.filter(|_| !is_refused), self.comments, others)
     }
 
     /// True if only parts of `unit` are decided.
     fn are_in_parts(&self, unit: &Unit) -> bool {
-        let is_part = |(file, part, _): &(usize, UnitKind, Decision)| match (part, &unit.part) {
-            _ if *file != unit.file => false,
-            (UnitKind::Hunk(some), UnitKind::Hunk(all)) => {
-                all.edits.start <= some.edits.start && some.edits.end <= all.edits.end
-            }
-            (part, UnitKind::Whole) => *part != UnitKind::Whole,
-            _ => false,
+        let is_part = |saved: &SavedDecision| {
+            saved.unit.len() > unit.key.len() && saved.unit.starts_with(&unit.key)
         };
-        self.on(unit).is_none() && self.decisions.iter().any(is_part)
+        let is_it = |saved: &SavedDecision| saved.unit == unit.key;
+        !self.decisions.iter().any(is_it) && self.decisions.iter().any(is_part)
     }
 }

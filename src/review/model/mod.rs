@@ -14,12 +14,12 @@ mod review;
 mod sections;
 mod session;
 
-pub use answers::{Intent, SavedAnswers};
+pub use answers::{Intent, SavedAnswers, SavedDecision};
 pub use compose::rest;
 pub use legend::Facilities;
 pub use numbers::parse_numbers;
 pub use queue::{Queue, QueueLine, Sort};
-pub use review::{Decision, FileReview, FoldedFiles, Review, Unit, UnitKind};
+pub use review::{Decision, FileReview, FoldedFiles, Review, Unit, UnitKey, UnitKind};
 pub use session::{Action, QueuedProposal, Refusal, ReviewSession, ReviewSlot, Verdict};
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! A proposal split into units that are decided one by one.
 
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::ops::Range;
 
@@ -15,8 +14,11 @@ use crate::changeset::open_conflicts::ConflictedFile;
 use crate::changeset::plan::ConflictReason;
 use crate::changeset::{File, FileChange, RepoPath, bytes};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// Identifies a unit by what it shows, wherever in its file that is: a hash, the number of equal
+/// units, the place among these, and the index in each unit that it was split from.
+pub type UnitKey = Vec<u64>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnitKind {
     /// A file as a whole: its creation, deletion, or binary content.
     Whole,
@@ -40,6 +42,7 @@ pub enum Decision {
 pub struct Unit {
     pub file: usize,
     pub part: UnitKind,
+    pub key: UnitKey,
     pub decision: Option<Decision>,
     /// A saved edit. Its text is not the proposal's, and anyone who can write the git directory can
     /// plant it. It therefore decides nothing: an editor starts with it.
@@ -57,6 +60,7 @@ impl Unit {
         Self {
             file,
             part,
+            key: UnitKey::new(),
             decision: None,
             draft: None,
             section: None,
@@ -152,6 +156,25 @@ impl FileReview {
         is_it.then_some(unfit.reason)
     }
 
+    /// Hash of what `part` shows, and of the lines that an edit replaces.
+    fn shown(&self, part: &UnitKind) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let ChangeEntry { old_path, path, before, after, .. } = self.entry();
+        (old_path, path).hash(&mut hasher);
+        match part {
+            UnitKind::Whole => (before, after).hash(&mut hasher),
+            UnitKind::Place => [before, after].map(|it| it.map(|it| it.mode)).hash(&mut hasher),
+            UnitKind::Hunk(hunk) => {
+                // Of equal lines, a neighbour decides how many an edit replaces.
+                let replaced = self.diff.editable(hunk).0;
+                (replaced.start - hunk.before.start, replaced.len()).hash(&mut hasher);
+                let lines = self.diff.lines(hunk);
+                lines.for_each(|line| (line.side, line.bytes).hash(&mut hasher));
+            }
+        }
+        hasher.finish()
+    }
+
     pub fn entry(&self) -> ChangeEntry<'_> {
         ChangeEntry {
             kind: self.kind,
@@ -175,8 +198,6 @@ pub struct Review {
     units: Vec<Unit>,
     context: usize,
     whole: bool,
-    /// Computed on demand.
-    shown: OnceCell<u64>,
 }
 
 impl Review {
@@ -224,10 +245,17 @@ impl Review {
                 units.extend(hunks.map(|hunk| unit(UnitKind::Hunk(hunk))));
             }
         }
-        for unit in &mut units {
+        let mut equal: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for (at, unit) in units.iter_mut().enumerate() {
             unit.conflict = files[unit.file].unfit(&unit.part);
+            equal.entry(files[unit.file].shown(&unit.part)).or_default().push(at);
         }
-        Self { files, units, context, whole: false, shown: OnceCell::new() }
+        for (hash, equal) in &equal {
+            for (nth, at) in (0..).zip(equal) {
+                units[*at].key = vec![*hash, equal.len() as u64, nth];
+            }
+        }
+        Self { files, units, context, whole: false }
     }
 
     /// Splits changes of memory by section for reading. They are decided as a whole: operations of
@@ -300,16 +328,16 @@ impl Review {
         self.units[unit].draft = self.editable(unit).map(|_| bytes);
     }
 
-    /// Hash of contents and context: decisions on other content do not count.
-    pub fn shown(&self) -> u64 {
-        *self.shown.get_or_init(|| {
-            let mut hasher = DefaultHasher::new();
-            self.context.hash(&mut hasher);
-            for FileReview { old_path, path, before, after, .. } in &self.files {
-                (old_path, path, before, after).hash(&mut hasher);
-            }
-            hasher.finish()
-        })
+    /// The open unit of `path` that shares the most lines with `text`.
+    pub(super) fn nearest(&self, path: &RepoPath, text: &[u8]) -> Option<usize> {
+        let lines: BTreeSet<&[u8]> = text.lines().collect();
+        let alike = |at: usize| {
+            let Unit { decision, draft, folded, .. } = &self.units[at];
+            let is_open = decision.is_none() && draft.is_none() && folded.is_none();
+            let own = (is_open && self.file_of(at).path == *path).then(|| self.editable(at))??;
+            Some((own.lines().filter(|line| lines.contains(line)).count(), at))
+        };
+        (0..self.units.len()).filter_map(alike).max().map(|(_, at)| at)
     }
 
     pub fn parts(&self, unit: usize) -> Option<Vec<Hunk>> {
@@ -322,12 +350,19 @@ impl Review {
     /// Replaces a unit by its parts, undecided, and returns their number. `None` if it cannot be
     /// split.
     pub fn split(&mut self, unit: usize) -> Option<usize> {
-        let parts = self.parts(unit)?;
-        let file = self.units[unit].file;
+        let parts = self.parts(unit)?.into_iter().map(UnitKind::Hunk).collect();
+        Some(self.replace(unit, parts))
+    }
+
+    fn replace(&mut self, unit: usize, parts: Vec<UnitKind>) -> usize {
+        let Unit { file, key, .. } = self.units[unit].clone();
         let count = parts.len();
-        let parts = parts.into_iter().map(|hunk| Unit::new(file, UnitKind::Hunk(hunk)));
+        let parts = (0..).zip(parts).map(|(nth, part)| {
+            let key = [&key[..], &[nth]].concat();
+            Unit { key, ..Unit::new(file, part) }
+        });
         self.units.splice(unit..=unit, parts);
-        Some(count)
+        count
     }
 
     /// Replaces a folded unit by the parts of its file, undecided, and returns their number. `None`
@@ -346,9 +381,7 @@ impl Review {
             }
             _ => parts.push(UnitKind::Whole),
         }
-        let count = parts.len();
-        self.units.splice(unit..=unit, parts.into_iter().map(|part| Unit::new(file, part)));
-        Some(count)
+        Some(self.replace(unit, parts))
     }
 
     /// Undoes [`Review::split`].

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::answers::{Intent, SavedAnswers};
+use super::answers::{Intent, SavedAnswers, SavedDecision};
 use super::review::{Decision, Review, Unit};
 use crate::changeset::marks::Mark;
 use crate::changeset::plan::applies_after;
@@ -42,6 +42,8 @@ pub struct ReviewSlot {
     pub saved: bool,
     /// Unwritten; without a revision, about the one under review.
     pub comments: Vec<Comment>,
+    /// Edits whose hunk is gone.
+    pub orphans: Vec<SavedDecision>,
     /// Decided and written earlier in this session.
     pub done: bool,
 }
@@ -61,8 +63,8 @@ pub enum Verdict {
     /// Apply these changes in a new revision.
     #[serde(skip)]
     Part(Vec<FileChange>),
-    /// Every hunk was left out: the last screen asks whether to reject.
-    #[serde(skip)]
+    /// Every hunk was left out. The last screen asks whether to reject, unless this is the outcome:
+    /// it stays pending.
     Nothing,
     Reject {
         /// Sent to the proposer.
@@ -76,6 +78,15 @@ pub enum Verdict {
 }
 
 impl ReviewSlot {
+    /// Opens `review` with earlier answers, at first those that were saved.
+    pub fn open(&mut self, mut review: Review, answers: Option<SavedAnswers>) {
+        let is_first = self.review.is_none();
+        self.saved = (is_first || self.saved) && answers.is_some();
+        let restored = answers.map(|answers| answers.restore(&mut review, !is_first));
+        (self.outcome, self.comments, self.orphans) = restored.unwrap_or_default();
+        self.review = Some(review);
+    }
+
     pub fn verdict(&self) -> Verdict {
         if let Some(outcome) = &self.outcome {
             return outcome.clone();
@@ -103,21 +114,24 @@ impl ReviewSlot {
 
     /// `None` without answers, or if decided elsewhere.
     pub fn intent(&self) -> Option<Intent> {
+        let is_draft = |unit: &Unit| unit.draft.is_some() && unit.decision.is_none();
         let has_drafts =
-            || self.review.iter().flat_map(Review::units).any(|unit| unit.draft.is_some());
+            || !self.orphans.is_empty() || self.review.iter().flat_map(Review::units).any(is_draft);
         match self.verdict() {
             Verdict::Gone { .. } => None,
-            Verdict::Open { decided: 0, .. } if self.comments.is_empty() && !has_drafts() => None,
-            Verdict::Open { .. } | Verdict::Nothing => Some(Intent::Begun),
+            Verdict::Open { .. } if has_drafts() => Some(Intent::Edited),
+            Verdict::Open { decided: 0, .. } if self.comments.is_empty() => None,
+            Verdict::Open { .. } => Some(Intent::Begun),
+            Verdict::Nothing => Some(Intent::Left),
             Verdict::Apply | Verdict::Part(_) => Some(Intent::Apply),
             Verdict::Reject { .. } => Some(Intent::Reject),
             Verdict::RequestChanges { .. } => Some(Intent::RequestChanges),
         }
     }
 
-    /// True if there is something to write and no question left.
+    /// True if no question is left.
     pub fn is_answered(&self) -> bool {
-        self.is_settled() && self.verdict() != Verdict::Nothing
+        self.is_settled() && (self.outcome.is_some() || self.verdict() != Verdict::Nothing)
     }
 
     pub fn is_settled(&self) -> bool {
@@ -231,6 +245,7 @@ impl ReviewSession {
             outcome: None,
             saved: false,
             comments: Vec::new(),
+            orphans: Vec::new(),
             done: false,
         };
         let slots: Vec<ReviewSlot> = tickets.into_iter().map(slot).collect();
@@ -300,19 +315,19 @@ impl ReviewSession {
         self.review()?.units().get(self.unit)
     }
 
-    /// Opens the current proposal with earlier answers, at first those that were saved, at its
-    /// first undecided unit.
-    pub fn open(&mut self, mut review: Review, answers: Option<SavedAnswers>) {
+    /// Opens the current proposal with earlier answers, at its first undecided unit.
+    pub fn open(&mut self, review: Review, answers: Option<SavedAnswers>) {
         // Earlier steps do not fit the new content.
         self.history.retain(|step| step.slot != self.at);
         if let Some(slot) = self.slots.get_mut(self.at) {
-            let is_saved = slot.review.is_none() || slot.saved;
-            slot.saved = is_saved && answers.is_some();
-            let restored = answers.map(|answers| answers.restore(&mut review));
-            (slot.outcome, slot.comments) = restored.unwrap_or_default();
-            self.unit = first_open(&review);
-            slot.review = Some(review);
+            slot.open(review, answers);
+            self.visit(self.at);
         }
+    }
+
+    /// Replaces the intent of saved answers.
+    pub fn record_saved(&mut self, at: usize, intent: Option<Intent>) {
+        self.slots[at].ticket.answers = intent;
     }
 
     /// Goes to proposal `at`, without an undo step.
@@ -378,7 +393,7 @@ impl ReviewSession {
             }
             Action::Gone(status) => {
                 // Without an undo step: another process decided.
-                self.record_decided_elsewhere(self.at, status);
+                self.record_outcome(self.at, Verdict::Gone { status });
                 self.leave_slot();
                 return Ok(());
             }
@@ -392,7 +407,11 @@ impl ReviewSession {
             return Err(Refusal::DECIDED_AS_WHOLE);
         }
         match action {
-            Action::Take => self.decide(vec![unit], &Decision::Take),
+            // The screen shows the edit.
+            Action::Take => match review.units().get(unit).and_then(|it| it.decision.clone()) {
+                Some(edit @ Decision::Edit { .. }) => self.decide(vec![unit], &edit),
+                _ => self.decide(vec![unit], &Decision::Take),
+            },
             Action::Leave => self.decide(vec![unit], &Decision::Leave),
             Action::TakeFile | Action::LeaveFile => {
                 let rest = review.undecided(unit..review.units_of(file).end);
@@ -433,10 +452,10 @@ impl ReviewSession {
         }
     }
 
-    /// Records a decision made elsewhere.
-    pub fn record_decided_elsewhere(&mut self, at: usize, status: String) {
+    /// Sets an outcome without an undo step.
+    pub fn record_outcome(&mut self, at: usize, outcome: Verdict) {
         if let Some(slot) = self.slots.get_mut(at) {
-            slot.outcome = Some(Verdict::Gone { status });
+            slot.outcome = Some(outcome);
         }
     }
 

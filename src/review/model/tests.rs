@@ -281,7 +281,7 @@ fn saved(session: &ReviewSession) -> SavedAnswers {
 }
 
 #[test]
-fn saved_decisions_count_for_the_same_contents_alone() {
+fn saved_decisions_count_for_the_same_lines_alone() {
     let mut s = session(&[three_hunks()]);
     assert_eq!(SavedAnswers::of(&s.slots()[0]), None);
     s.act(Action::Take).unwrap();
@@ -289,23 +289,28 @@ fn saved_decisions_count_for_the_same_contents_alone() {
     let answers = saved(&s);
     assert_eq!(answers.intent, Intent::Begun);
     let mut same = Review::new(&three_hunks(), 3);
-    answers.clone().restore(&mut same);
+    answers.clone().restore(&mut same, false);
     let decided: Vec<_> = same.units().iter().map(|unit| unit.decision.clone()).collect();
     assert_eq!(decided, [Some(Decision::Take), Some(Decision::Leave), None]);
 
-    // One more line above, as if the files had changed.
-    let before = format!("more\n{}", lines(|_| None));
-    let after = format!("more\n{}", lines(|n| (n == 5).then(|| "new 5\n".into())));
-    let mut other = Review::new(&[change("a.txt", Some(&before), Some(&after))], 3);
-    answers.clone().restore(&mut other);
-    assert_eq!(other.decided(), 0);
+    // One more line above, or another line of the hunk, as if the files had changed.
+    let above = |text: String| format!("more\n{text}");
+    let beside = |text: String| text.replace("\n6\n", "\nsix\n");
+    for (changed, decided) in [(&above as &dyn Fn(String) -> String, 1), (&beside, 0)] {
+        let before = changed(lines(|_| None));
+        let after = changed(lines(|n| (n == 5).then(|| "new 5\n".into())));
+        assert!(before != lines(|_| None));
+        let mut other = Review::new(&[change("a.txt", Some(&before), Some(&after))], 3);
+        answers.clone().restore(&mut other, false);
+        assert_eq!(other.decided(), decided);
+    }
 
     let mut apart = Review::new(&three_hunks(), 0);
-    answers.clone().restore(&mut apart);
+    answers.clone().restore(&mut apart, false);
     assert_eq!(apart.decided(), 0);
 
     let mut revised = Review::new(&three_hunks(), 3);
-    answers.carried_over("rev1").restore(&mut revised);
+    answers.carried_over("rev1").restore(&mut revised, false);
     assert_eq!(revised.decided(), 0);
 }
 
@@ -330,7 +335,7 @@ fn split_hunks_are_split_again_when_resumed() {
     s.act(Action::Split).unwrap();
     s.act(Action::Leave).unwrap();
     let mut again = Review::new(&near, 3);
-    saved(&s).restore(&mut again);
+    saved(&s).restore(&mut again, false);
     assert_eq!(again.units().len(), 2);
     assert_eq!(again.units()[0].decision, Some(Decision::Leave));
     assert_eq!(again.units()[1].decision, None);

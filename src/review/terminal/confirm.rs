@@ -10,14 +10,16 @@ use crate::prompt::{self, Key};
 use crate::proposal::ProposalId;
 use crate::render::diff::{Layout, Options};
 use crate::render::style::Role;
-use crate::review::model::{Action, Verdict};
+use crate::review::model::{Action, ReviewSlot, Verdict};
 use crate::text::escape;
 
 impl Terminal<'_> {
     pub(super) fn confirm(&mut self) -> AskResult<Next> {
         self.reach_saved()?;
         self.note_changes()?;
-        self.ask_about_nothing()?;
+        if let Some(next) = self.ask_about_nothing()? {
+            return Ok(next);
+        }
         let mut decided = self.decided()?;
         let summary = screen::summary(self.session.slots(), &self.console.options);
         self.console.write(&summary)?;
@@ -26,7 +28,14 @@ impl Terminal<'_> {
         let writable = decided.iter().any(|one| one.decides() || !one.order.comments.is_empty());
         if !writable {
             self.console.say("There is nothing to write.")?;
-            if !self.session.can_undo() {
+            let is_left = |slot: &ReviewSlot| slot.verdict() == Verdict::Nothing;
+            let goes_on = self.session.can_undo();
+            if !goes_on && !self.queue.order().is_empty() {
+                self.pause()?;
+                return Ok(Next::List);
+            }
+            // Only `<` comes back to one that the walk skips.
+            if !goes_on && !self.session.slots().iter().any(is_left) {
                 return Ok(Next::End(if decided.is_empty() { End::Done } else { End::Failed }));
             }
         }
@@ -94,12 +103,12 @@ impl Terminal<'_> {
         }
     }
 
-    /// Asks, once each, about proposals of which nothing is taken.
-    fn ask_about_nothing(&mut self) -> AskResult<()> {
+    /// Asks about proposals of which nothing is taken, unless they are known to stay pending.
+    fn ask_about_nothing(&mut self) -> AskResult<Option<Next>> {
         let here = self.session.position();
         for at in 0..self.session.slots().len() {
             let slot = &self.session.slots()[at];
-            if slot.verdict() != Verdict::Nothing || !self.asked.insert(at) {
+            if slot.is_answered() || slot.verdict() != Verdict::Nothing {
                 continue;
             }
             let (id, title) = (&slot.ticket.id, prompt::short_title(&slot.ticket.title));
@@ -107,20 +116,30 @@ impl Terminal<'_> {
             let question = format!("Nothing of {id} is taken ({title}): reject it");
             let keys = [
                 Key::new('y', "reject it, with a reason for the proposer"),
-                Key::new('n', "leave it pending"),
+                Key::new('n', "leave it pending; this is asked again about its next revision"),
+                Key::new('<', "back to the proposal"),
+                Key::new('q', "quit: keep or drop what is decided"),
                 Key::new('?', "help"),
             ];
-            if self.console.choose(&question, &keys)? == 'y'
-                && let Some(reason) =
-                    self.console.reason("Reject it because (Esc: leave it pending): ")?
-            {
-                self.session.visit(at);
-                let _ = self.session.act(Action::Reject(reason));
-                self.keep(at)?;
+            let key = self.console.choose(&question, &keys)?;
+            self.session.visit(at);
+            let reason = match key {
+                '<' => {
+                    self.current = None;
+                    return Ok(Some(Next::Walk));
+                }
+                'q' => return Ok(Some(Next::Leave)),
+                'y' => self.console.reason("Reject it because (Esc: leave it pending): ")?,
+                _ => None,
+            };
+            match reason {
+                Some(reason) => drop(self.session.act(Action::Reject(reason))),
+                None => self.session.record_outcome(at, Verdict::Nothing),
             }
+            self.keep(at)?;
         }
         self.session.visit(here);
-        Ok(())
+        Ok(None)
     }
 
     pub(super) fn ask_last(
@@ -193,7 +212,7 @@ impl Terminal<'_> {
             if let Some(what) = self.host.changed(&id, &reached.revision)? {
                 let text = format!("{id} {} meanwhile", screen::gone(&what));
                 self.console.tell(Role::Warn, &text)?;
-                self.session.record_decided_elsewhere(at, what);
+                self.session.record_outcome(at, Verdict::Gone { status: what });
                 continue;
             }
             for (who, text) in self.host.heard(&id)? {

@@ -125,7 +125,7 @@ impl Terminal<'_> {
     }
 
     /// Gives time to read: the list replaces what is on the screen.
-    fn pause(&mut self) -> AskResult<()> {
+    pub(super) fn pause(&mut self) -> AskResult<()> {
         if self.host.redraws() {
             self.console.press("Enter goes back to the list ")?;
         }

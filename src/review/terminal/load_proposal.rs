@@ -9,6 +9,7 @@ use crate::proposal::ProposalId;
 use crate::render::diff::Painter;
 use crate::render::style::Role;
 use crate::review::model::{Action, Intent, Review, ReviewSlot, SavedAnswers, Verdict};
+use crate::text::counted;
 
 /// Revision shown, and the proposals below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +68,22 @@ impl Terminal<'_> {
         Ok(())
     }
 
+    /// Finds out which saved answers still count: files may have changed since.
+    pub(super) fn check_saved(&mut self) -> Result<()> {
+        for at in 0..self.session.slots().len() {
+            let mut slot = self.session.slots()[at].clone();
+            if slot.ticket.answers.is_none() || slot.review.is_some() || slot.done {
+                continue;
+            }
+            let not_taken = self.not_taken();
+            if let LoadResult::Ready(content) = self.host.load(&slot.ticket.id, None, &not_taken)? {
+                slot.open(self.split(&content), content.answers);
+                self.session.record_saved(at, slot.intent());
+            }
+        }
+        Ok(())
+    }
+
     /// Loads the current proposal and shows its header. False if it is gone.
     pub(super) fn show_proposal(&mut self, at: usize) -> Result<bool> {
         let Some(content) = self.load(at)? else { return Ok(false) };
@@ -116,14 +133,8 @@ impl Terminal<'_> {
 
     /// Restores `answers` as far as they match the shown content.
     fn take_apart(&mut self, content: &Content, answers: Option<SavedAnswers>) -> Result<()> {
-        let Content { changes, unfit, quiet, .. } = content;
-        let review = if content.memory {
-            Review::of_memory(changes, self.context)
-        } else {
-            Review::folding(changes, unfit, quiet, self.context)
-        };
-        let was_decided = answers.as_ref().is_some_and(SavedAnswers::decide);
-        self.session.open(review, answers);
+        let answered = answers.as_ref().map_or_else(Vec::new, SavedAnswers::units);
+        self.session.open(self.split(content), answers);
         let (Some(slot), Some(review)) = (self.session.slot(), self.session.review()) else {
             return Ok(());
         };
@@ -135,22 +146,42 @@ impl Terminal<'_> {
             self.console.write(&screen::since_last_time(seen, content, options))?;
         }
         let decided = review.decided();
-        let drafts = review.units().iter().filter(|unit| unit.draft.is_some()).count();
+        let drafts: Vec<_> = review.units().iter().filter(|unit| unit.draft.is_some()).collect();
+        let (edited, gone) = (drafts.len(), slot.orphans.len());
         if decided > 0 {
             let text = format!(
                 "{decided} decided in an earlier review; y or n at a hunk replaces its answer, g goes there"
             );
             self.console.dim(text)?;
         }
-        if drafts > 0 {
-            let text = format!("{drafts} edited earlier and not taken; e goes on from the edit");
+        if edited > 0 {
+            let is_other = drafts.iter().any(|unit| !answered.contains(&unit.key));
+            let other = if is_other { ", whose lines have changed since" } else { "" };
+            let text =
+                format!("{edited} edited earlier and not taken; e goes on from the edit{other}");
             self.console.tell(Role::Warn, &text)?;
         }
-        if was_decided && decided + drafts == 0 && slot.outcome.is_none() {
-            self.console
-                .dim("what was decided earlier is dropped: it is about other content or hunks")?;
+        if gone > 0 {
+            let text =
+                format!("{gone} edited earlier in hunks that are gone: see .git/aye/answers");
+            self.console.tell(Role::Warn, &text)?;
+        }
+        let dropped = answered.len().saturating_sub(decided + edited + gone);
+        if dropped > 0 && slot.outcome.is_none() {
+            let dropped = counted(dropped, "earlier answer");
+            let text = format!("dropped: {dropped}, about lines that have changed since");
+            self.console.dim(text)?;
         }
         Ok(())
+    }
+
+    fn split(&self, content: &Content) -> Review {
+        let Content { changes, unfit, quiet, .. } = content;
+        if content.memory {
+            Review::of_memory(changes, self.context)
+        } else {
+            Review::folding(changes, unfit, quiet, self.context)
+        }
     }
 
     /// Related proposals to be applied, at least in part; true if that conflicts with `content`.

@@ -38,7 +38,9 @@ use self::console::{AskResult, Console, Halt};
 use self::load_proposal::{Current, ShownRevision};
 use self::shown_lines::ShownLines;
 use self::trial::TrialReport;
-use super::model::{Facilities, Queue, QueuedProposal, Refusal, Review, ReviewSession, UnitKind};
+use super::model::{
+    Decision, Facilities, Queue, QueuedProposal, Refusal, Review, ReviewSession, UnitKind,
+};
 use crate::changeset::change_entry::EntryKind;
 use crate::error::Result;
 use crate::prompt::Key;
@@ -81,8 +83,6 @@ pub struct Terminal<'h> {
     last_search: String,
     /// The last trial of what is taken.
     trial: Option<TrialReport>,
-    /// Proposals that the last screen has asked about: nothing of them is taken.
-    asked: BTreeSet<usize>,
     /// Filters diffs through the reviewer's program.
     filter: bool,
     /// Context lines for splitting; `options.context` is for display.
@@ -110,7 +110,6 @@ pub fn run(
         seen: ShownLines::default(),
         last_search: String::new(),
         trial: None,
-        asked: BTreeSet::new(),
         filter: host.has_filter() && options.palette.is_on(),
         context: options.context,
         console: Console::new(term, options, host.marks_pastes()),
@@ -206,6 +205,7 @@ impl Terminal<'_> {
         let file = review.file_of(self.session.unit_index());
         match &unit.part {
             _ if review.is_whole() => "Decide on all of this",
+            _ if matches!(unit.decision, Some(Decision::Edit { .. })) => "Take your edit",
             _ if unit.conflict.is_some() => "Settle this conflict",
             UnitKind::Hunk(_) => "Take this hunk",
             UnitKind::Place if file.old_path == file.path => "Take this mode",

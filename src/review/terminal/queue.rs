@@ -52,6 +52,9 @@ impl Terminal<'_> {
     pub(super) fn list(&mut self) -> AskResult<Next> {
         let goes_back = self.current.take().is_some();
         let is_first = self.queue.groups().is_empty();
+        if is_first {
+            self.check_saved()?;
+        }
         self.refresh();
         if is_first {
             self.sort(Sort::default());
@@ -88,6 +91,7 @@ impl Terminal<'_> {
                             format!("{}: {count} {what}", escape::name(&group.title))
                         }
                     };
+                    self.check_saved()?;
                     self.refresh();
                 }
             }
@@ -109,8 +113,10 @@ impl Terminal<'_> {
             for row in &mut group.rows {
                 row.number = row.slot.map(|at| self.session.place(at) + 1);
                 // Answers of this session replace saved ones.
-                if let Some(slot) = row.slot.map(|at| &slots[at]).filter(|it| it.review.is_some()) {
-                    row.answer = slot.intent().map(Intent::label);
+                if let Some(slot) = row.slot.map(|at| &slots[at]) {
+                    let is_open = slot.review.is_some();
+                    let intent = if is_open { slot.intent() } else { slot.ticket.answers };
+                    row.answer = intent.map(Intent::label);
                 }
             }
         }

@@ -266,7 +266,8 @@ proptest! {
         let json = serde_json::to_vec(&answers).unwrap();
         let answers: SavedAnswers = serde_json::from_slice(&json).unwrap();
         let mut again = Review::new(&changes, 3);
-        let (outcome, comments) = answers.restore(&mut again);
+        let (outcome, comments, orphans) = answers.restore(&mut again, false);
+        prop_assert!(orphans.is_empty());
         prop_assert_eq!(&outcome, &slot.outcome);
         prop_assert_eq!(&comments, &slot.comments);
         let kept = slot.review.as_ref().unwrap();
