@@ -270,3 +270,19 @@ fn a_proposal_left_pending_is_not_asked_about_again_until_it_is_revised() {
     t.sees("There is nothing").sees("]? ").types("qd");
     assert_eq!(t.ends(), 0);
 }
+
+#[test]
+fn the_last_screen_names_a_proposal_decided_in_part() {
+    let (repo, ids) = scene();
+    let three = "one\n2\n3\n4\n5\n6\n7\n8\n9\n10\neleven\n";
+    repo.write("c.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n");
+    repo.commit("more");
+    let part = rewrite(&repo, "c.txt", three, "part");
+    let mut t = Terminal::review(&repo, &["--overview"]);
+    t.sees("3 pending").sees("]? ").types("/part\r").sees("1 of 3").sees("]? ").types("\r");
+    t.sees("(1/2)").sees("]? ").types("y").sees("(2/2)").sees("]? ").types("L").sees("[begun]");
+    t.sees("]? ").types("W").sees("Decided:");
+    t.sees(&part).sees("stays pending, 1 of 2 hunks decided").sees(&ids[0]).sees(&ids[1]);
+    t.sees("There is nothing to write").sees("]? ").types("qk");
+    assert_eq!(t.ends(), 0);
+}

@@ -13,7 +13,7 @@ use crate::render::diff::{self, Layout, Options, Painter};
 use crate::render::style::{Palette, Role};
 use crate::render::width;
 use crate::review::model::{
-    Decision, FileReview, QueuedProposal, Review, ReviewSlot, Unit, UnitKind, Verdict,
+    Decision, FileReview, Intent, QueuedProposal, Review, ReviewSlot, Unit, UnitKind, Verdict,
 };
 use crate::text::{counted, escape};
 
@@ -338,12 +338,14 @@ pub(super) fn summary(slots: &[ReviewSlot], options: &Options) -> String {
     for slot in slots.iter().filter(|slot| !slot.done) {
         let mut detail = None;
         let (role, mut text) = match slot.verdict() {
-            Verdict::Open { .. } if slot.comments.is_empty() => {
+            Verdict::Open { .. } if slot.intent().is_none() => {
                 open.push(slot);
                 continue;
             }
             Verdict::Open { decided, total } => {
-                (Role::Dim, format!("stays pending, {decided} of {total} hunks decided"))
+                let is_edited = slot.intent() == Some(Intent::Edited);
+                let edit = if is_edited { ", an edit not taken" } else { "" };
+                (Role::Dim, format!("stays pending, {decided} of {total} hunks decided{edit}"))
             }
             Verdict::Apply => (Role::Good, "apply all of it".to_owned()),
             Verdict::Part(changes) => (Role::Good, part(slot, &changes)),
