@@ -1,6 +1,7 @@
-//! Whatever is decided, quit, resumed, revised and undone: a review writes nothing that it has not shown.
+//! Whatever is decided, quit, resumed, revised and undone, also where the file changes in between: a
+//! review writes nothing that it has not shown.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -11,11 +12,16 @@ use crate::support::terminal::Terminal;
 const LINES: usize = 40;
 const CHANGED: [usize; 3] = [5, 20, 35];
 
+/// Lines that change between reviews: beside a hunk, in its context, and apart from all.
+const OTHERS: [usize; 4] = [4, 7, 12, 22];
+
 /// What a reviewer types at a hunk.
 #[derive(Clone, Copy, Debug)]
 enum Key {
     Take,
     Leave,
+    /// In an editor that replaces a word.
+    Edit,
     TakeBack,
     Next,
     Previous,
@@ -34,6 +40,8 @@ enum Step {
     },
     /// The agent gives one of the lines other content.
     Revise(usize),
+    /// Another of the lines changes in the work tree.
+    Change(usize),
     /// What was applied is taken back.
     Undo,
 }
@@ -42,6 +50,7 @@ fn key() -> impl Strategy<Value = Key> {
     prop_oneof![
         5 => Just(Key::Take),
         2 => Just(Key::Leave),
+        2 => Just(Key::Edit),
         2 => Just(Key::TakeBack),
         1 => Just(Key::Next),
         1 => Just(Key::Previous),
@@ -54,6 +63,7 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (prop::collection::vec(key(), 0..6), any::<bool>(), prop::option::of(0..CHANGED.len()))
             .prop_map(|(keys, writes, late)| Step::Review { keys, writes, late }),
         2 => (0..CHANGED.len()).prop_map(Step::Revise),
+        2 => (0..OTHERS.len()).prop_map(Step::Change),
         1 => Just(Step::Undo),
     ]
 }
@@ -63,6 +73,7 @@ struct World {
     id: String,
     /// What the proposal makes of the lines that it changes.
     proposed: [String; CHANGED.len()],
+    others: BTreeMap<usize, String>,
     /// No line is written twice.
     count: usize,
 }
@@ -72,7 +83,8 @@ impl World {
         let text: String = (0..LINES).map(|n| format!("line {n}\n")).collect();
         let repo = Repo::with(&[("f", text)]);
         let proposed = CHANGED.map(|n| format!("first {n}"));
-        let mut world = Self { repo, id: String::new(), proposed, count: 0 };
+        let mut world =
+            Self { repo, id: String::new(), proposed, others: BTreeMap::new(), count: 0 };
         let args = ["propose", "f", "--content-file", "-", "-m", "Lines", "-q"];
         let run = world.repo.cmd(&args).env("AYE_AGENT", "bot").stdin(world.content()).run();
         world.id = run.ok().id();
@@ -82,7 +94,7 @@ impl World {
     fn content(&self) -> String {
         let line = |n: usize| match CHANGED.iter().position(|at| *at == n) {
             Some(at) => format!("{}\n", self.proposed[at]),
-            None => format!("line {n}\n"),
+            None => self.others.get(&n).cloned().unwrap_or(format!("line {n}\n")),
         };
         (0..LINES).map(line).collect()
     }
@@ -102,6 +114,15 @@ impl World {
     fn take(&mut self, step: &Step) {
         match step {
             Step::Revise(which) => self.revise(*which),
+            Step::Change(which) => {
+                self.count += 1;
+                let (at, line) = (OTHERS[*which], format!("other {}\n", self.count));
+                let text = self.repo.text("f");
+                let lines = text.split_inclusive('\n').enumerate();
+                let text = lines.map(|(n, old)| if n == at { &line } else { old });
+                self.repo.write("f", text.collect::<String>());
+                self.others.insert(at, line);
+            }
             Step::Undo => {
                 self.repo.aye(&["undo", &self.id, "--yes"]);
             }
@@ -115,8 +136,9 @@ impl World {
 
     fn review(&mut self, keys: &[Key], writes: bool, late: Option<usize>) {
         let before = self.repo.text("f");
+        let editor = self.repo.editor("sed -i -e 's/first/mine/' -e 's/again/mine/' \"$1\"");
         let cmd = self.repo.cmd(&["review"]).env("TERM", "dumb").env("PAGER", "cat");
-        let mut t = Terminal::start(cmd, 60, 100);
+        let mut t = Terminal::start(cmd.env("GIT_EDITOR", editor), 60, 100);
         t.sees("]? ");
         for key in keys {
             if is_last_screen(&t) && !matches!(key, Key::AgentRevises(_)) {
@@ -125,6 +147,7 @@ impl World {
             let typed = match key {
                 Key::Take => "y",
                 Key::Leave => "n",
+                Key::Edit => "e",
                 Key::TakeBack => "u",
                 Key::Next => "j",
                 Key::Previous => "k",
