@@ -30,6 +30,8 @@ pub struct Details {
     pub instead_of: Option<String>,
     /// Not pushed until a person publishes it.
     pub private: bool,
+    /// Proposals of the same stack, which may make an equal change again.
+    pub others: Vec<ProposalId>,
     /// The agent's, for a session whose commits say nothing.
     pub last_message: Option<String>,
 }
@@ -124,7 +126,7 @@ pub fn propose(session: &Session<'_>, draft: Draft, details: Details) -> Result<
     let (proposal, duplicate) = store.write(&caller.actor, *now, |writer| {
         let on = new.on.clone();
         let expires_at = writer.now() + new.expires_in;
-        let outcome = writer.propose(new)?;
+        let outcome = writer.propose_beside(new, &details.others)?;
         if !outcome.duplicate {
             stack::outlive(writer, on.as_ref(), expires_at)?;
         }

@@ -45,11 +45,12 @@ pub fn submit_commits(
             }
         }
     }
-    let (mut reports, mut on) = (Vec::new(), None);
+    let (mut reports, mut on, mut others) = (Vec::new(), None, Vec::new());
     for (at, (description, draft)) in drafts.into_iter().enumerate() {
         let lines = counts(draft.changeset());
-        let details = Details { description, ..Details::default() };
+        let details = Details { description, others: others.clone(), ..Details::default() };
         let outcome = propose(&session.later(at), Draft { on: on.take(), ..draft }, details)?;
+        others.push(outcome.proposal.id.clone());
         let revision = outcome.proposal.current().event.clone();
         on = Some(On { proposal: outcome.proposal.id.clone(), revision });
         let outcome = Some(SubmitOutcome::Proposed(outcome));

@@ -246,14 +246,17 @@ impl View<'_> {
         self.listed(now, |digest| digest.summary.contested)
     }
 
-    /// A pending proposal with the same `digest` of changes, in `space`.
+    /// A pending proposal with the same `digest` of changes, in `space` and not among `others`.
     pub(super) fn duplicate(
         &self,
         digest: &str,
         space: Space,
+        others: &[ProposalId],
         now: DateTime<Utc>,
     ) -> Result<Option<ProposalId>> {
-        let is_it = |it: &ProposalRow| it.summary.digest == digest && it.is_pending(now);
+        let is_other = |it: &ProposalRow| others.iter().any(|id| id.is_of(&it.summary.thread));
+        let is_it =
+            |it: &ProposalRow| it.summary.digest == digest && it.is_pending(now) && !is_other(it);
         Ok(self.listed(now, is_it)?.into_iter().find(|it| it.space == space).map(|it| it.id))
     }
 

@@ -111,6 +111,25 @@ fn commits_of_one_line_are_a_stack_in_their_order() {
     }
 }
 
+/// A change, its revert and the change again: the third is no duplicate of the first.
+#[test]
+fn a_change_that_a_stack_makes_twice_is_there_twice() {
+    let repo = Repo::with(&[("f", "0\n")]);
+    repo.git(&["switch", "-q", "-c", "topic"]);
+    for n in ["1\n", "0\n", "1\n", "0\n", "1\n"] {
+        repo.write("f", n);
+        repo.commit(n.trim());
+    }
+    let ids = stack(&repo, "main..topic");
+    let distinct: std::collections::BTreeSet<&String> = ids.iter().collect();
+    assert_eq!(distinct.len(), 5, "{ids:?}");
+    assert_eq!(stack(&repo, "main..topic"), ids, "a second time they are pending");
+    repo.git(&["switch", "-q", "main"]);
+    apply(&repo, &ids, "again");
+    let trees = |of: &str| repo.git(&["log", "--format=%T", &format!("main..{of}")]);
+    assert_eq!(trees("again"), trees("topic"));
+}
+
 #[test]
 fn a_stack_of_any_height_becomes_a_branch_if_all_of_it_is_named() {
     let repo = Repo::with(&[("f", "0\n"), ("run.sh", "#!/bin/sh\n")]);

@@ -112,6 +112,7 @@ impl DetailArgs {
             expires_in: self.expires_in,
             instead_of: self.instead_of,
             private: self.private,
+            others: Vec::new(),
             last_message: None,
         }
     }

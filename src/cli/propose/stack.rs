@@ -50,8 +50,11 @@ pub(super) fn run(
         return Err(Error::new(&NO_CHANGE, message).hint("`git log A..B` lists its commits"));
     }
     let (mut proposals, mut warnings, mut lines) = (Vec::new(), Vec::new(), String::new());
+    let mut others = Vec::new();
     for (at, draft) in drafts.into_iter().enumerate() {
-        let recorded = propose::propose(&session.later(at), draft, details.clone())?;
+        let details = Details { others: others.clone(), ..details.clone() };
+        let recorded = propose::propose(&session.later(at), draft, details)?;
+        others.push(recorded.proposal.id.clone());
         warnings.extend(recorded.warnings.iter().cloned());
         let title = recorded.proposal.title();
         let title =

@@ -80,9 +80,18 @@ pub struct ProposeOutcome {
 impl Writer<'_> {
     /// Adds a proposal, unless the same one is pending.
     pub fn propose(&mut self, new: NewProposal) -> Result<ProposeOutcome> {
+        self.propose_beside(new, &[])
+    }
+
+    /// As [`Writer::propose`]; an equal one among `others` is no duplicate.
+    pub fn propose_beside(
+        &mut self,
+        new: NewProposal,
+        others: &[ProposalId],
+    ) -> Result<ProposeOutcome> {
         let changes = self.record(&new.changeset)?;
         let space = self.space_of_new(&new, &changes)?;
-        if let Some(id) = self.view.duplicate(&digest(&changes), space, self.now)? {
+        if let Some(id) = self.view.duplicate(&digest(&changes), space, others, self.now)? {
             return Ok(ProposeOutcome { id, duplicate: true });
         }
         let stamped = self.proposed(new, space, changes)?;
