@@ -54,8 +54,10 @@ impl Cause {
             self.finding.message =
                 format!("each of {count} commits ({commits}) {predicate}{proposals}");
         }
-        if let Some(commit) = self.commits.first() {
-            self.finding.hint = self.finding.hint.map(|hint| hint.replace("COMMIT", commit));
+        if self.finding.hint.as_deref() == Some(PROPOSE)
+            && let Some(commit) = self.commits.first()
+        {
+            self.finding.hint = Some(PROPOSE.replace("COMMIT", commit));
         }
         self.finding
     }

@@ -10,8 +10,8 @@ use crate::report::{Finding, Level};
 use crate::store::{Space, Store, View};
 
 /// One finding for all decisions on proposals that the commits `ids` name, or without trailers
-/// contain, and that no fetched ref of `remote` leads to. Where `is_required` it is an error, else a note. Private proposals have a
-/// notice of their own.
+/// contain, and that no fetched ref of `remote` leads to. Where `is_required` it is an error, else
+/// a note. Private proposals have a notice of their own.
 ///
 /// # Errors
 /// `invalid_range`; errors of the store.
