@@ -6,6 +6,7 @@
 mod imports;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use bstr::{BStr, BString, ByteSlice as _};
 use globset::GlobSet;
@@ -77,16 +78,28 @@ pub(super) fn from_hidden(lower: &[u8]) -> SmallVec<[&[u8]; 2]> {
 /// A cheap test before [`listed`], for every file of the index: most are neither in a hidden
 /// directory nor begin like a listed name.
 fn may_be_listed(path: &[u8]) -> bool {
-    if path.starts_with(b".") || path.windows(2).any(|pair| pair == b"/.") {
-        return true;
+    /// Whether a name that is listed anywhere begins with the byte.
+    static BEGINS: LazyLock<[bool; 256]> = LazyLock::new(|| {
+        let mut begins = [false; 256];
+        for entry in ENTRIES.iter().filter(|entry| entry.directory.is_empty()) {
+            match entry.head.as_bytes().first() {
+                Some(first) => begins[usize::from(*first)] = true,
+                None => begins = [true; 256],
+            }
+        }
+        begins
+    });
+    let mut name = path;
+    loop {
+        if name.first() == Some(&b'.') {
+            return true;
+        }
+        match name.find_byte(b'/') {
+            Some(at) => name = &name[at + 1..],
+            None => break,
+        }
     }
-    let name = &path[path.rfind_byte(b'/').map_or(0, |at| at + 1)..];
-    let first = name.first().map(u8::to_ascii_lowercase);
-    let mut anywhere = ENTRIES.iter().filter(|entry| entry.directory.is_empty());
-    anywhere.any(|entry| {
-        let begins = entry.head.as_bytes().first().copied();
-        begins.is_none() || begins == first
-    })
+    name.first().is_some_and(|first| BEGINS[usize::from(first.to_ascii_lowercase())])
 }
 
 fn listed(lower: &[u8]) -> Option<InstructionKind> {
