@@ -1,12 +1,11 @@
 //! Unwritten answers that outlive an interrupted review, keyed by revision.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::review::{Decision, Review, Unit, UnitKey};
 use super::session::{ReviewSlot, Verdict};
-use crate::changeset::RepoPath;
+use crate::changeset::merge::preferring_theirs;
+use crate::changeset::{RepoPath, bytes};
 use crate::proposal::ProposalId;
 use crate::proposal::event::Comment;
 
@@ -17,7 +16,8 @@ pub struct SavedAnswers {
     pub proposal: ProposalId,
     pub intent: Intent,
     outcome: Option<Verdict>,
-    decisions: Vec<SavedDecision>,
+    /// On hunks, with edits that decide nothing.
+    pub decisions: Vec<SavedDecision>,
     comments: Vec<Comment>,
 }
 
@@ -26,6 +26,9 @@ pub struct SavedDecision {
     /// Empty if about another revision.
     unit: UnitKey,
     path: RepoPath,
+    /// Text that an edit began with.
+    #[serde(with = "bytes")]
+    base: Vec<u8>,
     decision: Decision,
     /// An edit that decides nothing: [`Unit::draft`]. On disk, every edit is one.
     #[serde(skip)]
@@ -63,21 +66,25 @@ impl Intent {
 impl SavedAnswers {
     /// `None` without answers.
     pub fn of(slot: &ReviewSlot) -> Option<Self> {
+        let is_edit = |decision: &Decision| matches!(decision, Decision::Edit { .. });
         let decisions = slot.review.iter().flat_map(|review| {
-            review.units().iter().filter_map(move |unit| {
+            review.units().iter().enumerate().filter_map(move |(at, unit)| {
                 let draft = || unit.draft.clone().map(|bytes| Decision::Edit { bytes });
+                let decision = unit.decision.clone().or_else(draft)?;
+                let base = is_edit(&decision).then(|| review.proposed(at)).flatten();
                 Some(SavedDecision {
                     unit: unit.key.clone(),
-                    path: review.files()[unit.file].path.clone(),
-                    decision: unit.decision.clone().or_else(draft)?,
+                    path: review.file_of(at).path.clone(),
+                    base: base.unwrap_or_default(),
+                    decision,
                     is_draft: unit.decision.is_none(),
                 })
             })
         });
         let mut decisions: Vec<_> = decisions.collect();
-        let is_edit = |saved: &SavedDecision| matches!(saved.decision, Decision::Edit { .. });
+        let is_edited = decisions.iter().any(|saved| is_edit(&saved.decision));
         let intent = match slot.intent()? {
-            Intent::Begun | Intent::Apply if decisions.iter().any(is_edit) => Intent::Edited,
+            Intent::Begun | Intent::Apply if is_edited => Intent::Edited,
             intent => intent,
         };
         decisions.extend(slot.orphans.iter().cloned());
@@ -99,15 +106,11 @@ impl SavedAnswers {
         Self { outcome: None, ..self }
     }
 
-    /// Units that something was decided about; empty keys for other revisions.
-    pub fn units(&self) -> Vec<UnitKey> {
-        self.decisions.iter().map(|saved| saved.unit.clone()).collect()
-    }
-
     /// Restores decisions on units that show the same lines. Edits return as drafts, unless
-    /// `of_session` made them. Also returns edits that no unit of `review` can start from.
+    /// `of_session` made them; edits of other lines are merged into the nearest unit. Also returns
+    /// edits of files without an open unit.
     pub fn restore(
-        mut self,
+        self,
         review: &mut Review,
         of_session: bool,
     ) -> (Option<Verdict>, Vec<Comment>, Vec<SavedDecision>) {
@@ -121,21 +124,23 @@ impl SavedAnswers {
                     }
                 }
             }
-            let units = review.units().iter().enumerate();
-            let places: BTreeMap<_, _> = units.map(|(at, unit)| (unit.key.clone(), at)).collect();
-            for saved in std::mem::take(&mut self.decisions) {
-                match (places.get(&saved.unit), &saved.decision) {
-                    (Some(at), Decision::Edit { bytes }) if saved.is_draft || !of_session => {
-                        review.draft(*at, bytes.clone());
-                    }
-                    (Some(at), _) => drop(review.decide(*at, Some(saved.decision))),
-                    (None, _) => others.push(saved),
+            others = self.decisions;
+            for at in 0..review.units().len() {
+                let is_it = |saved: &SavedDecision| saved.unit == review.units()[at].key;
+                let Some(found) = others.iter().position(is_it) else { continue };
+                let SavedDecision { decision, is_draft, .. } = others.remove(found);
+                match decision {
+                    Decision::Edit { bytes } if is_draft || !of_session => review.draft(at, bytes),
+                    decision => drop(review.decide(at, Some(decision))),
                 }
             }
             others.retain(|saved| {
                 let Decision::Edit { bytes } = &saved.decision else { return false };
-                let at = review.nearest(&saved.path, bytes);
-                at.map(|at| review.draft(at, bytes.clone())).is_none()
+                let Some(at) = review.nearest(&saved.path, bytes) else { return true };
+                let now = review.proposed(at).unwrap_or_default();
+                let merged = preferring_theirs(&saved.base, &now, bytes);
+                review.draft(at, merged.map_or_else(|| bytes.clone(), |(text, _)| text));
+                false
             });
         }
         let is_refused = self.outcome == Some(Verdict::Apply) && review.is_unfit();
@@ -144,10 +149,8 @@ impl SavedAnswers {
 
     /// True if only parts of `unit` are decided.
     fn are_in_parts(&self, unit: &Unit) -> bool {
-        let is_part = |saved: &SavedDecision| {
-            saved.unit.len() > unit.key.len() && saved.unit.starts_with(&unit.key)
-        };
-        let is_it = |saved: &SavedDecision| saved.unit == unit.key;
-        !self.decisions.iter().any(is_it) && self.decisions.iter().any(is_part)
+        let is_in = |saved: &&SavedDecision| saved.unit.starts_with(&unit.key);
+        let mut own = self.decisions.iter().filter(is_in).peekable();
+        own.peek().is_some() && own.all(|saved| saved.unit != unit.key)
     }
 }

@@ -334,7 +334,7 @@ impl Review {
         let alike = |at: usize| {
             let Unit { decision, draft, folded, .. } = &self.units[at];
             let is_open = decision.is_none() && draft.is_none() && folded.is_none();
-            let own = (is_open && self.file_of(at).path == *path).then(|| self.editable(at))??;
+            let own = (is_open && self.file_of(at).path == *path).then(|| self.proposed(at))??;
             Some((own.lines().filter(|line| lines.contains(line)).count(), at))
         };
         (0..self.units.len()).filter_map(alike).max().map(|(_, at)| at)
@@ -392,17 +392,19 @@ impl Review {
     /// Initial text for editing a unit: its new lines, with context that belongs to no other unit.
     /// `None` without text.
     pub fn editable(&self, unit: usize) -> Option<Vec<u8>> {
+        match (&self.units[unit].decision, &self.units[unit].draft) {
+            (Some(Decision::Edit { bytes }), _) | (_, Some(bytes)) => Some(bytes.clone()),
+            _ => self.proposed(unit),
+        }
+    }
+
+    /// [`Review::editable`] without an edit.
+    pub(super) fn proposed(&self, unit: usize) -> Option<Vec<u8>> {
         let file = self.file_of(unit);
         if self.units[unit].conflict.is_some()
             && file.unfit.as_ref().is_some_and(|unfit| !unfit.is_editable)
         {
             return None;
-        }
-        if let Some(Decision::Edit { bytes }) = &self.units[unit].decision {
-            return Some(bytes.clone());
-        }
-        if let Some(draft) = &self.units[unit].draft {
-            return Some(draft.clone());
         }
         match &self.units[unit].part {
             UnitKind::Hunk(hunk) => {

@@ -133,7 +133,7 @@ impl Terminal<'_> {
 
     /// Restores `answers` as far as they match the shown content.
     fn take_apart(&mut self, content: &Content, answers: Option<SavedAnswers>) -> Result<()> {
-        let answered = answers.as_ref().map_or_else(Vec::new, SavedAnswers::units);
+        let answered = answers.as_ref().map_or(0, |saved| saved.decisions.len());
         self.session.open(self.split(content), answers);
         let (Some(slot), Some(review)) = (self.session.slot(), self.session.review()) else {
             return Ok(());
@@ -146,8 +146,8 @@ impl Terminal<'_> {
             self.console.write(&screen::since_last_time(seen, content, options))?;
         }
         let decided = review.decided();
-        let drafts: Vec<_> = review.units().iter().filter(|unit| unit.draft.is_some()).collect();
-        let (edited, gone) = (drafts.len(), slot.orphans.len());
+        let edited = review.units().iter().filter(|unit| unit.draft.is_some()).count();
+        let gone = slot.orphans.len();
         if decided > 0 {
             let text = format!(
                 "{decided} decided in an earlier review; y or n at a hunk replaces its answer, g goes there"
@@ -155,10 +155,7 @@ impl Terminal<'_> {
             self.console.dim(text)?;
         }
         if edited > 0 {
-            let is_other = drafts.iter().any(|unit| !answered.contains(&unit.key));
-            let other = if is_other { ", whose lines have changed since" } else { "" };
-            let text =
-                format!("{edited} edited earlier and not taken; e goes on from the edit{other}");
+            let text = format!("{edited} edited earlier and not taken; e goes on from the edit");
             self.console.tell(Role::Warn, &text)?;
         }
         if gone > 0 {
@@ -166,7 +163,7 @@ impl Terminal<'_> {
                 format!("{gone} edited earlier in hunks that are gone: see .git/aye/answers");
             self.console.tell(Role::Warn, &text)?;
         }
-        let dropped = answered.len().saturating_sub(decided + edited + gone);
+        let dropped = answered.saturating_sub(decided + edited + gone);
         if dropped > 0 && slot.outcome.is_none() {
             let dropped = counted(dropped, "earlier answer");
             let text = format!("dropped: {dropped}, about lines that have changed since");

@@ -114,9 +114,8 @@ impl Terminal<'_> {
                 row.number = row.slot.map(|at| self.session.place(at) + 1);
                 // Answers of this session replace saved ones.
                 if let Some(slot) = row.slot.map(|at| &slots[at]) {
-                    let is_open = slot.review.is_some();
-                    let intent = if is_open { slot.intent() } else { slot.ticket.answers };
-                    row.answer = intent.map(Intent::label);
+                    let saved = slot.ticket.answers.filter(|_| slot.review.is_none());
+                    row.answer = slot.intent().or(saved).map(Intent::label);
                 }
             }
         }
