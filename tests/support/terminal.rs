@@ -231,6 +231,9 @@ fn size_of(cells: u16) -> std::num::NonZeroU16 {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        // `kill` sends a signal even to a number that is another program's since this one was waited for.
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            let _ = self.child.kill();
+        }
     }
 }
