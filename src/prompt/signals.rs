@@ -89,6 +89,14 @@ mod system {
             Self(signals)
         }
 
+        fn restore(&self) {
+            for (signal, default) in ALL.iter().zip(&switches().default) {
+                if self.0.contains(signal) {
+                    default.store(true, Ordering::SeqCst);
+                }
+            }
+        }
+
         pub(in super::super) fn came(&self) -> Option<i32> {
             let signal = switches().came.load(Ordering::SeqCst) as i32;
             self.0.contains(&signal).then_some(signal)
@@ -113,11 +121,11 @@ mod system {
             switches().came.store(0, Ordering::SeqCst);
         }
 
-        /// A signal that nobody answered takes its default action.
+        /// A signal that nobody answered takes its default action. It is looked for last: one that
+        /// comes as soon as the terminal's modes are restored would be lost in between.
         pub(in super::super) fn release(self) {
-            let came = self.came();
-            drop(self);
-            if let Some(signal) = came {
+            self.restore();
+            if let Some(signal) = self.came() {
                 let _ = low_level::emulate_default_handler(signal);
             }
         }
@@ -125,11 +133,7 @@ mod system {
 
     impl Drop for SignalHold {
         fn drop(&mut self) {
-            for (signal, default) in ALL.iter().zip(&switches().default) {
-                if self.0.contains(signal) {
-                    default.store(true, Ordering::SeqCst);
-                }
-            }
+            self.restore();
         }
     }
 }
