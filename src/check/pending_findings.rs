@@ -6,7 +6,7 @@ use chrono::{DateTime, Duration, Utc};
 use super::{Concern, FailOn};
 use crate::proposal::state::title;
 use crate::proposal::{Proposal, ProposalId, Status};
-use crate::report::{Finding, Level};
+use crate::report::Finding;
 use crate::store::Summary;
 
 #[derive(Clone, Debug)]
@@ -137,7 +137,7 @@ fn finding(
     };
     let mut finding = options.fail_on.finding(concern, message).hint(hint).proposal(id.as_str());
     if concern == Concern::Contested && !subject.is_binding {
-        finding.level = finding.level.min(Level::Warning);
+        finding = finding.advisory();
     }
     if let Some(path) = &subject.path {
         finding = finding.path(path.as_bstr());
