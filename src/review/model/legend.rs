@@ -1,6 +1,6 @@
 //! Keys that apply now; the terminal rejects others.
 
-use super::review::{Decision, UnitKind};
+use super::review::UnitKind;
 use super::session::ReviewSession;
 use crate::prompt::Key;
 
@@ -50,8 +50,7 @@ impl ReviewSession {
             let fits = unit.conflict.is_none();
             let takes_rest =
                 review.units().iter().all(|it| it.decision.is_some() || it.conflict.is_none());
-            let is_edited = matches!(unit.decision, Some(Decision::Edit { .. }));
-            add(parts && (fits || is_edited), 'y', "take this hunk");
+            add(parts && (fits || unit.is_edited()), 'y', "take this hunk");
             add(parts, 'n', "do not take it");
             add(parts && fits, 'a', "take the rest of the file; each n is kept");
             add(parts, 'd', "do not take the rest of the file");

@@ -56,6 +56,11 @@ pub struct Unit {
 }
 
 impl Unit {
+    /// The reviewer's own text was decided for.
+    pub fn is_edited(&self) -> bool {
+        matches!(self.decision, Some(Decision::Edit { .. }))
+    }
+
     fn new(file: usize, part: UnitKind) -> Self {
         Self {
             file,
@@ -308,7 +313,7 @@ impl Review {
     }
 
     pub fn is_edited(&self) -> bool {
-        self.units.iter().any(|unit| matches!(unit.decision, Some(Decision::Edit { .. })))
+        self.units.iter().any(Unit::is_edited)
     }
 
     /// Then the proposal cannot be applied as a whole.

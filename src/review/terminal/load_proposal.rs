@@ -71,11 +71,11 @@ impl Terminal<'_> {
     /// Finds out which saved answers still count: files may have changed since.
     pub(super) fn check_saved(&mut self) -> Result<()> {
         for at in 0..self.session.slots().len() {
-            let mut slot = self.session.slots()[at].clone();
+            let slot = &self.session.slots()[at];
             if slot.ticket.answers.is_none() || slot.review.is_some() || slot.done {
                 continue;
             }
-            let not_taken = self.not_taken();
+            let (mut slot, not_taken) = (slot.clone(), self.not_taken());
             if let LoadResult::Ready(content) = self.host.load(&slot.ticket.id, None, &not_taken)? {
                 slot.open(self.split(&content), content.answers);
                 self.session.record_saved(at, slot.intent());

@@ -38,9 +38,7 @@ use self::console::{AskResult, Console, Halt};
 use self::load_proposal::{Current, ShownRevision};
 use self::shown_lines::ShownLines;
 use self::trial::TrialReport;
-use super::model::{
-    Decision, Facilities, Queue, QueuedProposal, Refusal, Review, ReviewSession, UnitKind,
-};
+use super::model::{Facilities, Queue, QueuedProposal, Refusal, Review, ReviewSession, UnitKind};
 use crate::changeset::change_entry::EntryKind;
 use crate::error::Result;
 use crate::prompt::Key;
@@ -205,7 +203,7 @@ impl Terminal<'_> {
         let file = review.file_of(self.session.unit_index());
         match &unit.part {
             _ if review.is_whole() => "Decide on all of this",
-            _ if matches!(unit.decision, Some(Decision::Edit { .. })) => "Take your edit",
+            _ if unit.is_edited() => "Take your edit",
             _ if unit.conflict.is_some() => "Settle this conflict",
             UnitKind::Hunk(_) => "Take this hunk",
             UnitKind::Place if file.old_path == file.path => "Take this mode",

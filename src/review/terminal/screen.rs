@@ -182,7 +182,7 @@ pub(super) fn unit_and_lines(
 pub(super) fn edits(review: &Review, options: &Options) -> Option<String> {
     let mut out = String::new();
     for at in 0..review.units().len() {
-        if matches!(review.units()[at].decision, Some(Decision::Edit { .. })) {
+        if review.units()[at].is_edited() {
             let file = review.file_of(at);
             let mut painter = Painter::new(&file.path, &file.diff, options);
             for block in unit(review, at, &mut painter, options, usize::MAX) {
