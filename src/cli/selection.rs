@@ -60,8 +60,10 @@ impl ProposalArgs {
     pub fn pending(&self, context: &Context, view: &View) -> Result<Vec<Proposal>> {
         let now = context.now;
         if self.ids.is_empty() {
-            let latest = self.latest.then(|| latest(view, now)).transpose()?;
-            let found = if self.latest { latest } else { pick_one(context, view)? };
+            let found = match self.latest {
+                true => Some(latest(view, now)?),
+                false => pick_one(context, view)?,
+            };
             return Ok(found.into_iter().collect());
         }
         let mut proposals: Vec<Proposal> = Vec::new();
